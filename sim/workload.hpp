@@ -28,7 +28,6 @@ struct WorkloadColumns {
   std::span<const std::uint32_t> output_tokens;  ///< >= 1 (a recorded 0 counts as 1)
   std::span<const std::uint32_t> session;        ///< empty when the trace names no sessions
   std::span<const std::uint32_t> tenant;         ///< empty when the trace names no tenants
-  std::span<const std::uint32_t> retention;      ///< empty when no row says how long KV is kept
   /// Which answers a request waited for: requests + 1 offsets into `after`, whose requests come
   /// before it. Both empty when nothing is known. Most requests wait for one or none; a request
   /// behind parallel sub-agents waits for several.
@@ -40,8 +39,9 @@ struct WorkloadColumns {
   std::span<const std::uint64_t> chain_begin;  ///< requests + 1 offsets into `chain`
   /// The prompt's full blocks and, where the trace names it, the partial block behind them.
   std::span<const TraceBlockId> chain;
-  std::uint32_t block_tokens = 0;   ///< tokens in a full trace block
-  std::uint32_t unique_blocks = 0;  ///< ids in `chain` are below this
+  std::uint32_t block_tokens = 0;              ///< tokens in a full trace block
+  std::uint32_t unique_blocks = 0;             ///< ids in `chain` are below this
+  std::span<const std::uint32_t> retention{};  ///< empty when no row says how long KV is kept
 };
 
 /// Consecutive requests: what can be said of them without what came before.
@@ -112,9 +112,9 @@ struct WorkloadSource {
   std::string format;  ///< row of the format catalogue, or "synthetic"
   std::vector<std::string> notes{};
   RowCounts rows{};
-  std::vector<std::string> tenants{};     ///< names of the ids in the tenant column
-  std::vector<KvRetention> retentions{};  ///< what the numbers in the retention column stand for
+  std::vector<std::string> tenants{};  ///< names of the ids in the tenant column
   std::optional<InferredSessions> inferred_sessions{};
+  std::vector<KvRetention> retentions{};  ///< what the numbers in the retention column stand for
 };
 
 class Workload {

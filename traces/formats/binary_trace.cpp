@@ -297,7 +297,8 @@ Workload open_binary_trace(const std::string& path, std::uint64_t limit) {
   if (!tenants) fail("tenants' names that are not complete");
   const auto rules = rules_in(file->column<char>(layout.rules));
   if (!rules) fail("rules of retention that are none");
-  WorkloadSource source{path, "binary", {}, {}, *tenants, *rules};
+  WorkloadSource source{path, "binary", {}, {}, *tenants};
+  source.retentions = *rules;
   const Workload whole(nullptr, c, source);
   if (whole.content_hash() != header.content_hash) fail("content does not match its hash");
   if (!consistent(c) || !all_below(c.tenant, tenants->size()) ||
