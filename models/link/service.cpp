@@ -12,12 +12,21 @@ class LinkService final : public ServiceModel {
   explicit LinkService(std::unique_ptr<LinkModel> link)
       : owned_(std::move(link)), link_(owned_.get()) {}
   Service service(Bytes payload, std::uint32_t copies) override {
-    return {Duration(0), link_->service_time(payload, copies), link_->reach(payload, copies)};
+    // Many jobs are alike: a block each.
+    if (payload != payload_ || copies != copies_) {
+      payload_ = payload;
+      copies_ = copies;
+      last_ = {Duration(0), link_->service_time(payload, copies), link_->reach(payload, copies)};
+    }
+    return last_;
   }
 
  private:
   std::unique_ptr<LinkModel> owned_;
   const LinkModel* link_;
+  Bytes payload_{0};
+  std::uint32_t copies_ = 0;
+  Service last_{};
 };
 
 class PerCopyService final : public ServiceModel {

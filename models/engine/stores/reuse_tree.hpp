@@ -56,6 +56,11 @@ class ReuseTree {
   Block root() const { return root_; }
   /// The block behind `parent` with exactly these `tokens` of the request's `number`-th block.
   Block find(Block parent, RequestId r, std::uint32_t number, std::uint32_t tokens) const;
+  /// The block is in the tree there, with so many tokens.
+  bool stands(Block block, Block parent, std::uint32_t tokens) const {
+    const Data& b = blocks_[block];
+    return b.stamp > 0 && b.parent == parent && b.tokens == tokens;
+  }
   struct Closest {
     Block block = kNone;
     std::uint32_t tokens = 0;  ///< that both have from the start

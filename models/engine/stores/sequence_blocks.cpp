@@ -148,7 +148,12 @@ void SequenceBlocks::store(const Sequence& s, std::uint32_t tokens, bool partial
   bool known = true;
   for (std::uint32_t i = 0; i < count; ++i) {
     const std::uint32_t filled = std::min(block_tokens_, tokens - i * block_tokens_);
-    const ReuseTree::Block same = known ? tree_.find(last, s.id, i, filled) : ReuseTree::kNone;
+    ReuseTree::Block same = ReuseTree::kNone;
+    if (known) {
+      // Most have stood there since the prompt was complete: no need to look for them.
+      const bool stands = tree_.stands(s.blocks[i], last, filled);
+      same = stands ? s.blocks[i] : tree_.find(last, s.id, i, filled);
+    }
     known = same != ReuseTree::kNone;
     if (!known) tree_.enter(s.blocks[i], last, s.id, i, filled);
     last = known ? same : s.blocks[i];
