@@ -30,6 +30,7 @@ struct OffloadCounters {
   std::uint64_t hits = 0;          ///< of these, loaded
   std::uint64_t hits_resumed = 0;  ///< loaded by requests that had been preempted
   std::uint64_t store_failures = 0;  ///< batches refused for want of evictable blocks
+  std::uint64_t no_room = 0;         ///< blocks that are not copied, as the tier has no room
   std::uint64_t store_jobs = 0;
   std::uint64_t load_jobs = 0;
   std::uint64_t flushes = 0;         ///< steps that waited for a store

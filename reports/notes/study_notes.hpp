@@ -20,8 +20,8 @@ inline constexpr NoteRow kStudyNotes[] = {
      "Each engine has {tokens} tokens on the device. What the scenario does not say is its own "
      "default."},
     {"engines-alike-below", "comparison", NoteGrade::kDetail,
-     "Each engine has {tokens} tokens on the device and {bytes} in {tier}. What the scenario does "
-     "not say is its own default."},
+     "Each engine has {tokens} tokens on the device and {below_bytes} in {tier}. What the scenario "
+     "does not say is its own default."},
     {"engines-alike-unbounded", "comparison", NoteGrade::kDetail,
      "Each engine has {tokens} tokens on the device, and {tier} without a bound. What the scenario "
      "does not say is its own default."},

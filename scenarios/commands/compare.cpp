@@ -73,10 +73,10 @@ Note engines_note(const VariantSet& set) {
   if (s.tier->capacity.kind == Capacity::Kind::kUnbounded) {
     return study_note("engines-alike-unbounded", {{"tokens", tokens}, {"tier", s.tier->name}});
   }
-  return study_note("engines-alike-below",
-                    {{"tokens", tokens},
-                     {"tier", s.tier->name},
-                     {"bytes", static_cast<std::int64_t>(blocks) * s.tier_block_bytes().count()}});
+  return study_note("engines-alike-below", {{"tokens", tokens},
+                                            {"tier", s.tier->name},
+                                            {"below_bytes", static_cast<std::int64_t>(blocks) *
+                                                                s.tier_block_bytes().count()}});
 }
 
 int run(const CompareVerbOptions& options) {

@@ -144,7 +144,7 @@ int run(const InitOptions& typed) {
 
 void add_init(Verb& program) {
   auto [command, options] = add_command<InitOptions>(
-      program, "init", "A scenario from a vllm command, a manifest, a log or a config.json",
+      program, "init", "A scenario from an engine's command, a manifest, a log or a config.json",
       "  spillway init --vllm 'vllm serve Qwen/Qwen3-14B --max-num-seqs 128' --gpu H100 --out "
       "chat.json\n"
       "  spillway init deployment.yaml --trace mine.jsonl.gz --out deployed.json\n"
@@ -154,7 +154,7 @@ void add_init(Verb& program) {
               "Command (a script, or - for standard input), Kubernetes manifest or Helm "
               "values, server log, config.json");
   command.add("--vllm", options.vllm, kinds::kCommandLine,
-              "The engine's command line: 'vllm serve ...'");
+              "The engine's command line: 'vllm serve ...', 'python3 -m sglang.launch_server ...'");
   command.add("--gpu", options.intake.gpu, kinds::kGpu,
               "GPU; H100:3g.40gb is a MIG slice (default: what the input names, else the "
               "smallest of H100, H200, B200 that holds the model)");

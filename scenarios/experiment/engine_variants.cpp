@@ -6,6 +6,7 @@
 
 #include "models/releases/presets.hpp"
 #include "scenarios/scenario/config/json_source.hpp"
+#include "scenarios/scenario/sections/model.hpp"
 #include "scenarios/scenario/sections/tier.hpp"
 
 namespace spillway {
@@ -27,6 +28,7 @@ struct Common {
   std::uint32_t step_tokens;
   std::uint32_t longest;  ///< prompt and answer; 0: no limit
   std::uint32_t ranks;
+  bool layers;  ///< their number is known
 };
 
 /// Pages and blocks of the size that each engine's documents recommend beside host memory.
@@ -41,11 +43,13 @@ json vllm(const Common& c) {
 }
 
 json sglang(const Common& c) {
-  return {
+  json out = {
       {"page_size", kSglangPage},
       {"max_total_tokens", c.pool_tokens},
       {"max_running_requests", c.requests},
       {"chunked_prefill_size", std::max(kSglangPage, c.step_tokens / kSglangPage * kSglangPage)}};
+  if (!c.layers) out["load"] = "blocking";  // layer-wise loads need them
+  return out;
 }
 
 /// The others cut prompts too.
@@ -71,11 +75,14 @@ std::uint32_t longest_of(const EngineConfig& e) {
 Common common_of(const Scenario& s) {
   const EngineConfig& e = s.engine;
   const bool is_sglang = e.family == EngineFamily::kSglang;
-  return {std::int64_t{e.usable_blocks()} * e.block_tokens, e.max_num_seqs,
+  return {std::int64_t{e.usable_blocks()} * e.block_tokens,
+          e.max_num_seqs,
           is_sglang && e.sglang.chunked_prefill_size > 0
               ? static_cast<std::uint32_t>(e.sglang.chunked_prefill_size)
               : e.max_num_batched_tokens,
-          longest_of(e), e.tensor_parallel};
+          longest_of(e),
+          e.tensor_parallel,
+          s.model->layers > 0};
 }
 
 /// Host memory alone, without what only one engine knows of it.

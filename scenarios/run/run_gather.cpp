@@ -44,6 +44,7 @@ void gather_offload(const OffloadCounters& offload, RunResult& r) {
   tier.store_failures += offload.store_failures;
   tier.stores_skipped += offload.stores_skipped;
   add_refusals(offload.refused, 1, tier);
+  add_refusal("no_room", offload.no_room, tier);
   r.flushes += offload.flushes;
 }
 

@@ -22,7 +22,8 @@ namespace {
 bool offloads(std::string_view argument) {
   constexpr std::string_view kOffload[] = {"--kv-offloading-", "--kv-transfer-config ",
                                            "--disable-hybrid-kv-cache-manager", "--swap-space ",
-                                           "--preemption-mode "};
+                                           "--preemption-mode ", "--enable-hierarchical-cache",
+                                           "--hicache-"};
   return std::any_of(std::begin(kOffload), std::end(kOffload),
                      [&](std::string_view word) { return argument.starts_with(word); });
 }

@@ -23,9 +23,10 @@ class SglangFlags {
   }
 
   EngineFlags write(const Capacity& capacity) {
+    if (s_.tier && capacity.count > 0) add_host(capacity);
     add_pool();
     add_steps();
-    if (s_.tier) add_host(capacity);
+    add("--enable-metrics");  // else alerts and dashboards see nothing
     return std::move(out_);
   }
 
@@ -37,11 +38,19 @@ class SglangFlags {
     if (e.tensor_parallel > 1) add(fmt::format("--tp-size {}", e.tensor_parallel));
     if (e.block_tokens > 1) add(fmt::format("--page-size {}", e.block_tokens));
     const std::int64_t tokens = std::int64_t{e.num_gpu_blocks} * e.block_tokens;
-    add(fmt::format("--max-total-tokens {}", tokens));
-    out_.comments.push_back(
-        fmt::format("max-total-tokens: {} pages of {} tokens on each GPU. It only lowers what "
-                    "--mem-fraction-static leaves",
-                    e.num_gpu_blocks, e.block_tokens));
+    if (s_.pool_given) {
+      add(fmt::format("--max-total-tokens {}", tokens));
+      out_.comments.push_back(
+          fmt::format("max-total-tokens: {} pages of {} tokens on each GPU. It only lowers what "
+                      "--mem-fraction-static leaves",
+                      e.num_gpu_blocks, e.block_tokens));
+    } else {
+      add(fmt::format("--mem-fraction-static {:g}", s_.gpu_memory_utilization));
+      out_.comments.push_back(
+          fmt::format("mem-fraction-static: {} tokens here. SGLang's log says "
+                      "as max_total_num_tokens what it really leaves",
+                      tokens));
+    }
     const bool own =
         s_.model->spec != nullptr &&
         static_cast<std::int32_t>(e.sglang.context_length) == s_.model->spec->max_position;

@@ -55,6 +55,8 @@ constexpr FlagRow kSglangFlags[] = {
      "storage behind host memory (L3) is left out: its hits are computed again"},
     {"--hicache-storage-prefetch-policy", "", kOne, kNotModelled, "", "belongs to L3"},
     {"--hicache-storage-backend-extra-config", "", kOne, kNotModelled, "", "belongs to L3"},
+    {"--enable-priority-scheduling", "", kNone, kNotModelled, "",
+     "requests are taken as they come"},
     {"--disable-radix-cache", "", kNone, kNotModelled, "", "prefixes are cached all the same"},
     {"--enable-mixed-chunk", "", kNone, kNotModelled, "", "prompts and decodes run apart"},
     {"--dp-size", "--dp", kOne, kNotModelled, "", "one engine of these: fleet.replicas has more"},

@@ -6,6 +6,7 @@
 
 #include "models/catalogue/model_spec.hpp"
 #include "models/engine/connectors/load_wait.hpp"
+#include "models/kv_geometry.hpp"
 #include "reports/format.hpp"
 #include "scenarios/scenario/config/object_reader.hpp"
 #include "scenarios/scenario/scenario.hpp"
@@ -21,7 +22,7 @@ namespace {
 
 constexpr double kDefaultRatio = 2;  // server_args.py, hicache_ratio
 
-std::int64_t pool_tokens(const ObjectReader& engine, const Scenario& s) {
+std::int64_t pool_tokens(const ObjectReader& engine, Scenario& s) {
   const auto given = engine.integer("max_total_tokens");
   const auto share = engine.number("mem_fraction_static");
   if (given && share) {
@@ -36,8 +37,16 @@ std::int64_t pool_tokens(const ObjectReader& engine, const Scenario& s) {
   // model_runner.py, profile_max_num_token: what the share leaves beside the weights.
   ModelSpec held = *s.model->spec;
   if (s.model->weights) held.weight_bytes = s.model->weights->total.count();
-  const double weights = static_cast<double>(held.weight_bytes) / s.world();
-  const double left = static_cast<double>(s.gpu->memory_bytes) * *share - weights;
+  EngineMemory memory;
+  memory.gpu_memory_utilization = *share;
+  memory.shards = s.shards();
+  HbmBudget budget = hbm_budget(held, *s.gpu, memory);
+  budget.activations = budget.other = budget.cuda_graphs = Bytes(0);
+  budget.kv = budget.requested - budget.weights;
+  s.budget = budget;
+  s.gpu_memory_utilization = *share;
+  const auto weights = static_cast<double>(budget.weights.count());
+  const auto left = static_cast<double>(budget.kv.count());
   const double token = static_cast<double>(s.engine.block_bytes.count()) / s.engine.block_tokens;
   if (left < token * s.engine.block_tokens) {
     engine.fail(
@@ -151,7 +160,9 @@ bool read_sglang_tier(const ObjectReader& top, Scenario& s) {
   }
   const ObjectReader& tier = tiers.front();
   if (const std::string kind = tier.require_text("kind"); kind != "dram") {
-    tier.fail("kind", fmt::format("expected dram, HiCache's host memory, found {}", kind));
+    tier.fail("kind", fmt::format("expected dram, HiCache's host memory, found {}: storage behind "
+                                  "it (L3) is not modelled",
+                                  kind));
   }
   refuse_chunk_keys(tier);
   tier.refuse({"device", "write", "inclusion", "when_full", "trim_above", "trim_to", "trim_every_s",

@@ -120,7 +120,7 @@ TierLevel Hicache::level(std::uint32_t) const {
 void Hicache::report(EngineStats& stats) const {
   if (path_ == nullptr) return;
   stats.offload = counters_;
-  stats.offload.store_failures = tree_->counters().refused;
+  stats.offload.no_room = tree_->counters().refused;
 }
 
 // ---- steps
