@@ -314,7 +314,7 @@ void TrtllmScheduler::compute_prompts(Time now, StepPlan& plan) {
 bool TrtllmScheduler::start(Handle h, Time now, std::uint32_t& tokens) {
   Held& d = held(h);
   ActiveRequest& r = requests_[h];
-  const auto admission = blocks_.admit(d.sequence, d.context);
+  const auto admission = blocks_.admit(d.sequence, d.context, now);
   if (!admission) return false;
   r.computed = admission->computed;
   if (r.computed > 0 && r.computed + tokens < d.context) {

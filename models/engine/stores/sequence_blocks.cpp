@@ -73,7 +73,8 @@ void SequenceBlocks::count(ReuseTree::Block block, std::uint32_t tokens, Admissi
   out.computed += tokens;
 }
 
-std::optional<SequenceBlocks::Admission> SequenceBlocks::admit(Sequence& s, std::uint32_t context) {
+std::optional<SequenceBlocks::Admission> SequenceBlocks::admit(Sequence& s, std::uint32_t context,
+                                                               Time now) {
   KV_ASSERT(s.blocks.empty(), "request {} has blocks already", raw(s.id));
   reuse(s, context);
   const std::uint32_t all = blocks_of(context);
@@ -84,29 +85,49 @@ std::optional<SequenceBlocks::Admission> SequenceBlocks::admit(Sequence& s, std:
   if (all - static_cast<std::uint64_t>(used) > tree_.free_blocks()) return std::nullopt;
 
   Admission out;
-  claim_full(s, context, out);
-  const ReuseTree::Closest part = part_of(s, context);
-  const bool copies = part.block != ReuseTree::kNone && !take_over(s, part, out);
-  for (const ReuseTree::Block block : s.blocks) tree_.onboard(block);
-  if (copies) copy_part(s, part_of(s, context), out);
-  while (s.held() < all) {
-    s.blocks.push_back(tree_.take(rule_of(s, s.held()).value_or(RetentionRule())));
-  }
-  return out;
+  if (take_all(s, context, out)) return out;
+  release(s, now);
+  return std::nullopt;
 }
 
-void SequenceBlocks::claim_full(Sequence& s, std::uint32_t context, Admission& out) {
+/// False where there is no room after all: onboarding has driven a block out of the tree that
+/// others use.
+bool SequenceBlocks::take_all(Sequence& s, std::uint32_t context, Admission& out) {
+  if (!claim_full(s, context, out)) return false;
+  const ReuseTree::Closest part = part_of(s, context);
+  const bool copies = part.block != ReuseTree::kNone && !take_over(s, part, out);
+  for (const ReuseTree::Block block : s.blocks) {
+    if (!onboard(block)) return false;
+  }
+  const std::uint32_t all = blocks_of(context);
+  if (copies && tree_.free_blocks() > 0) copy_part(s, part_of(s, context), out);
+  while (s.held() < all) {
+    if (tree_.free_blocks() == 0) return false;
+    s.blocks.push_back(tree_.take(rule_of(s, s.held()).value_or(RetentionRule())));
+  }
+  return true;
+}
+
+bool SequenceBlocks::onboard(ReuseTree::Block block) {
+  if (tree_.on_gpu(block)) return true;
+  if (tree_.free_blocks() == 0) return false;
+  tree_.onboard(block);
+  return true;
+}
+
+bool SequenceBlocks::claim_full(Sequence& s, std::uint32_t context, Admission& out) {
   const std::uint32_t most = (context - 1) / block_tokens_;
   ReuseTree::Block last = tree_.root();
   while (rules_.block_reuse && s.held() < most) {
     const ReuseTree::Block next = tree_.find(last, s.id, s.held(), block_tokens_);
-    if (next == ReuseTree::kNone) return;
+    if (next == ReuseTree::kNone) break;
     count(next, block_tokens_, out);
     tree_.claim(next, rule_of(s, s.held()));
     s.blocks.push_back(next);
-    if (!rules_.claim_before_onboard) tree_.onboard(next);
+    if (!rules_.claim_before_onboard && !onboard(next)) return false;
     last = next;
   }
+  return true;
 }
 
 /// What nobody uses and nothing stands behind is written on where it is.

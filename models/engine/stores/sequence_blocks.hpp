@@ -62,8 +62,8 @@ class SequenceBlocks {
     std::uint32_t computed = 0;            ///< tokens that it need not compute
     std::array<std::uint32_t, 2> found{};  ///< of these, by the level where they lay
   };
-  /// Blocks for the whole context; nothing, and nothing is changed, where there is no room.
-  std::optional<Admission> admit(Sequence& s, std::uint32_t context);
+  /// Blocks for the whole context; nothing where there is no room, and it holds none then.
+  std::optional<Admission> admit(Sequence& s, std::uint32_t context, Time now);
   /// One more block for what it generates. Precondition: one is free.
   void grow(Sequence& s);
   /// The first `tokens` of it are computed: what is not in the tree yet enters; a partial block
@@ -80,7 +80,9 @@ class SequenceBlocks {
  private:
   std::optional<RetentionRule> rule_of(const Sequence& s, std::uint32_t number) const;
   ReuseTree::Closest part_of(const Sequence& s, std::uint32_t context) const;
-  void claim_full(Sequence& s, std::uint32_t context, Admission& out);
+  bool take_all(Sequence& s, std::uint32_t context, Admission& out);
+  bool claim_full(Sequence& s, std::uint32_t context, Admission& out);
+  bool onboard(ReuseTree::Block block);
   bool take_over(Sequence& s, const ReuseTree::Closest& part, Admission& out);
   void copy_part(Sequence& s, const ReuseTree::Closest& part, Admission& out);
   void count(ReuseTree::Block block, std::uint32_t tokens, Admission& out) const;

@@ -42,7 +42,6 @@ constexpr std::string_view kTrtllmShared[] = {"preset",
                                               "load",
                                               "enable_chunked_prefill",
                                               "async_scheduling",
-                                              "kv_layout",
                                               "tensor_parallel_size",
                                               "enforce_eager",
                                               "max_cudagraph_capture_size"};

@@ -43,6 +43,31 @@ TEST_CASE("a native trace says its block size, links, pauses and tenants", "[tra
   CHECK(values(w.columns().tenant) == Ids{0, 1, 2});
 }
 
+TEST_CASE("rows say how long their KV is kept", "[traces]") {
+  const Workload w = open_bytes_as_trace(
+      kHeader + native("0", R"(, "retention": [[0, 8, 80, 2.5], [8, null, 5, null]])") +
+      native("1", R"(, "retention": [], "decode_retention": [20, null])") + native("2", ""));
+  REQUIRE(w.retention(RequestId{0}) != nullptr);
+  const KvRetention& first = *w.retention(RequestId{0});
+  REQUIRE(first.prompt);
+  CHECK(first.prompt->at(0) == RetentionRange{0, 8, {80, Duration(2'500'000)}});
+  CHECK(first.prompt->at(1) == RetentionRange{8, ~std::uint32_t{0}, {5, std::nullopt}});
+  CHECK_FALSE(first.decode);
+  CHECK(w.retention(RequestId{1})->prompt->empty());
+  CHECK(w.retention(RequestId{1})->decode == RetentionRule{20, std::nullopt});
+  CHECK(*w.retention(RequestId{2}) == KvRetention());
+  CHECK(open_bytes_as_trace(kHeader + native("0", "")).retention(RequestId{0}) == nullptr);
+
+  for (const std::string bad :
+       {"5", "[[0, 8, 101, null]]", "[[8, 8, 1, null]]", "[[0, 8, 1]]", "[[0, 8, 1, -1]]",
+        "[[0, null, 1, null], [4, 6, 1, null]]", "[[0, \"a\", 1, null]]"}) {
+    INFO(bad);
+    const auto error =
+        error_of([&] { open_bytes_as_trace(kHeader + native("0", ", \"retention\": " + bad)); });
+    CHECK(std::string(error.what()).find(":2: retention: expected ") != std::string::npos);
+  }
+}
+
 TEST_CASE("a native header may stand before plain rows", "[traces]") {
   const Workload plain = open_bytes_as_trace(good_row("0") + good_row("1"));
   const Workload headed =
