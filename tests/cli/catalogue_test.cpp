@@ -238,6 +238,12 @@ TEST_CASE("what list names, the other verbs take", "[cli]") {
         run.insert(run.end(), {"--set", none});
       }
     }
+    if (!preset.starts_with("vllm")) {  // other keys, and no key of vLLM
+      const char* pool = preset == "sglang" ? R"("max_total_tokens": 65536, "load": "blocking")"
+                                            : R"("num_gpu_blocks": 2048)";
+      run.back() = "engine={\"preset\": \"" + preset + "\", " + pool + "}";
+    }
+    INFO(preset);
     CHECK(test::spillway(run).code == 0);
   }
   for (const std::string& gpu : names("gpus", "GPU")) {

@@ -102,6 +102,18 @@ TEST_CASE("compare --baseline names a value, or a key and its value", "[cli]") {
           "--baseline: tiers.0.eviction: has a baseline already");
 }
 
+TEST_CASE("compare --engines runs a scenario on several engines", "[cli]") {
+  const Scene scene;
+  const json document =
+      test::document_of({"compare", scene.scenario, "--engines", "vllm,sglang,trtllm",
+                         "--replications", "2", "--set", "engine.offload_connector=native"});
+  CHECK(document["inputs"]["vary"][0]["key"] == "engine.preset");
+  REQUIRE(document["results"]["variants"].size() == 3);
+  CHECK(document["warnings"].dump().find("tokens on the device") != std::string::npos);
+  refused({"compare", scene.scenario, "--engines", "vllm,sglang", "--vary", "seed=1,2"}, 2,
+          "excludes");
+}
+
 TEST_CASE("compare --metric ranks by any metric of a run", "[cli]") {
   const Scene scene;
   const auto with = [&](const std::string& metric) {
@@ -132,7 +144,7 @@ TEST_CASE("a variant that rejects everybody wins nothing", "[cli]") {
 TEST_CASE("compare refuses what it cannot vary, before anything runs", "[cli]") {
   const Scene scene;
   refused({"compare"}, 2, "SCENARIO is required");
-  refused({"compare", scene.scenario}, 2, "--vary is required");
+  refused({"compare", scene.scenario}, 2, "expected --vary KEY=A,B or --engines A,B");
   const auto with = [&](const std::string& vary) {
     return Args{"compare", scene.scenario, "--vary", vary, "--set", "workload.trace=none.jsonl"};
   };

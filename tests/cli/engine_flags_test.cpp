@@ -40,7 +40,10 @@ TEST_CASE("flags --engine takes any preset, and names them for another engine", 
     CHECK_FALSE(r["arguments"].empty());
   }
   refused({"flags", scene.scenario, "--engine", "sglang"}, 2,
-          "--engine: unknown engine preset \"sglang\"; known: vllm@0.6");
+          "is a scenario of vllm, whose settings say nothing of sglang; expected a release of "
+          "vllm");
+  refused({"flags", scene.scenario, "--engine", "tgi"}, 2,
+          "--engine: unknown engine preset \"tgi\"; known: ");
   refused({"flags", scene.scenario, "--engine", "vllm@0.26"}, 2, "did you mean \"vllm@0.25\"?");
 }
 
