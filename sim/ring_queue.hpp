@@ -34,6 +34,15 @@ class RingQueue {
     head_ = (head_ + 1) & mask();
     --size_;
   }
+  /// The first that equals `item` leaves; false where none does.
+  bool erase_item(const T& item) {
+    for (std::size_t i = 0; i < size_; ++i) {
+      if (!((*this)[i] == item)) continue;
+      erase(i);
+      return true;
+    }
+    return false;
+  }
   /// Linear in the items behind it.
   void erase(std::size_t i) {
     for (; i + 1 < size_; ++i) (*this)[i] = std::move((*this)[i + 1]);

@@ -24,12 +24,7 @@ bool RequestQueue::erase(Handle h) {
     std::make_heap(heap_.begin(), heap_.end(), later);
     return true;
   }
-  for (std::size_t i = 0; i < line_.size(); ++i) {
-    if (line_[i] != h) continue;
-    line_.erase(i);
-    return true;
-  }
-  return false;
+  return line_.erase_item(h);
 }
 
 void RequestQueue::list(std::vector<Handle>& out) const {

@@ -125,12 +125,9 @@ class KvConnector : public TransferListener, public BlockColumns {
   TransferJobs jobs_;
 };
 
-/// Nothing lies below HBM: nothing is found there, nothing goes there.
-class NoConnector final : public KvConnector {
+/// Its scheduler does not ask it what lies below: it keeps that itself, or there is nothing.
+class UnaskedConnector : public KvConnector {
  public:
-  NoConnector(const OffloadConfig& config, RequestPool& requests, TransferWaiter& waiter)
-      : KvConnector(config, waiter), requests_(requests) {}
-
   Lookup look_up(const ActiveRequest&, std::uint32_t, const Access&) override { return {true, 0}; }
   std::uint64_t version() const override { return 0; }
   void count_admission(const ActiveRequest&, std::uint32_t, std::uint32_t) override {}
@@ -139,16 +136,28 @@ class NoConnector final : public KvConnector {
   void on_finished(Handle h, bool) override { requests_.recycle(h); }
   bool poll(Time) override { return false; }
   bool wants_step() const override { return false; }
-  std::uint32_t tiers() const override { return 0; }
-  TierLevel level(std::uint32_t) const override { return {}; }
   EvictionPolicy* policy() override { return nullptr; }
   const OffloadCounters& counters() const override { return counters_; }
-  void report(EngineStats&) const override {}
+  OffloadCounters& counts() { return counters_; }
   void check_drained() const override {}
 
- private:
+ protected:
+  UnaskedConnector(const OffloadConfig& config, RequestPool& requests, TransferWaiter& waiter)
+      : KvConnector(config, waiter), requests_(requests) {}
+
   RequestPool& requests_;
   OffloadCounters counters_;
+};
+
+/// Nothing lies below HBM: nothing is found there, nothing goes there.
+class NoConnector final : public UnaskedConnector {
+ public:
+  NoConnector(const OffloadConfig& config, RequestPool& requests, TransferWaiter& waiter)
+      : UnaskedConnector(config, requests, waiter) {}
+
+  std::uint32_t tiers() const override { return 0; }
+  TierLevel level(std::uint32_t) const override { return {}; }
+  void report(EngineStats&) const override {}
 };
 
 }  // namespace spillway

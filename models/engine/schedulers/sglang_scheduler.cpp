@@ -32,9 +32,8 @@ SglangScheduler::SglangScheduler(const Environment& environment)
   first_ratio_ = std::min(kNano, kFirstRatio * rules_.conservativeness / kNano);
   least_ratio_ = first_ratio_ * kLeastRatioPercent / 100;
   ratio_ = first_ratio_;
-  const std::uint64_t tokens = std::uint64_t{config_.num_gpu_blocks} * page();
-  most_running_ =
-      static_cast<std::uint32_t>(std::min<std::uint64_t>(rules_.max_running_requests, tokens / 2));
+  most_running_ = static_cast<std::uint32_t>(
+      std::min<std::int64_t>(rules_.max_running_requests, pool_tokens() / 2));
 }
 
 std::int64_t SglangScheduler::paged(std::int64_t tokens) const {
@@ -49,22 +48,20 @@ std::uint64_t SglangScheduler::blocks_of(const ActiveRequest& r) const {
   return pages_of(r.prompt + r.output);
 }
 
+/// A request is shorter than the context, and than the pool.
+std::int64_t SglangScheduler::limit() const {
+  const std::int64_t context = rules_.context_length;
+  return (context > 0 ? std::min(pool_tokens(), context) : pool_tokens()) - 1;
+}
+
 /// Tokens that it may generate at most.
 std::int64_t SglangScheduler::bound(const ActiveRequest& r) const {
-  const std::int64_t pool = std::int64_t{config_.num_gpu_blocks} * page();
-  std::int64_t limit = pool;
-  if (rules_.context_length > 0) limit = std::min(pool, std::int64_t{rules_.context_length});
-  --limit;
-  return std::min(limit - r.prompt - 1, pool - paged(r.prompt) - page() - 1);
+  return std::min(limit() - r.prompt - 1, pool_tokens() - paged(r.prompt) - page() - 1);
 }
 
 /// Upstream generates less then. Model: who asks for more than can be is told so.
 Reason SglangScheduler::refuses(const ActiveRequest& r) const {
-  const std::int64_t pool = std::int64_t{config_.num_gpu_blocks} * page();
-  std::int64_t limit = pool;
-  if (rules_.context_length > 0) limit = std::min(pool, std::int64_t{rules_.context_length});
-  --limit;
-  const bool fits = r.prompt < limit - kLimitMargin && r.output <= bound(r);
+  const bool fits = r.prompt < limit() - kLimitMargin && r.output <= bound(r);
   return fits ? Reason::kNone : Reason::kTooLong;
 }
 
@@ -93,10 +90,8 @@ void SglangScheduler::enqueue(Handle h) {
 }
 
 void SglangScheduler::withdraw(Handle h) {
-  for (std::size_t i = 0; i < waiting_.size(); ++i) {
-    if (waiting_[i] == h) return waiting_.erase(i);
-  }
-  KV_ASSERT(false, "request {} is not in the queue", raw(requests_[h].id));
+  const bool there = waiting_.erase_item(h);
+  KV_ASSERT(there, "request {} is not in the queue", raw(requests_[h].id));
 }
 
 /// The leading tokens are computed: their full pages enter the tree, where others may have been
@@ -300,7 +295,7 @@ SglangScheduler::Verdict SglangScheduler::admit(Handle h, Budget& budget, Time n
   };
   if (need * kNano >= rest_nano(budget)) return leave(Verdict::kNoToken);
   const bool loads = match.host_pages > 0 && tree_.load_back(match);
-  if (loads) env_.cache.plan_load(match.last, match.host_pages);
+  if (loads) env_.cache.add_load(match.last, match.host_pages);
   const std::int64_t prefix = device + (loads ? host : 0);
   const std::int64_t rest = known - prefix;
   if (too_much && paged(rest) >= budget.input) return leave(Verdict::kStop);

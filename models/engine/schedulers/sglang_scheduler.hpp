@@ -99,6 +99,8 @@ class SglangScheduler final : public Scheduler, public BatchFormer {
   bool chunked() const { return rules_.chunked_prefill_size > 0; }
   Held& held(Handle h) { return held_[static_cast<std::size_t>(h)]; }
   const Held& held(Handle h) const { return held_[static_cast<std::size_t>(h)]; }
+  std::int64_t pool_tokens() const { return std::int64_t{config_.num_gpu_blocks} * page(); }
+  std::int64_t limit() const;
   std::int64_t bound(const ActiveRequest& r) const;
 
   void insert(Handle h, std::uint32_t tokens, bool counts);

@@ -43,10 +43,8 @@ void TrtllmScheduler::enqueue(Handle h) {
 }
 
 void TrtllmScheduler::withdraw(Handle h) {
-  for (std::size_t i = 0; i < waiting_.size(); ++i) {
-    if (waiting_[i] == h) return waiting_.erase(i);
-  }
-  KV_ASSERT(false, "request {} is not in the queue", raw(requests_[h].id));
+  const bool there = waiting_.erase_item(h);
+  KV_ASSERT(there, "request {} is not in the queue", raw(requests_[h].id));
 }
 
 void TrtllmScheduler::leave_started(Handle h) {

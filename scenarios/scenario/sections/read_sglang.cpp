@@ -110,7 +110,6 @@ void read_sglang(const ObjectReader& engine, Scenario& s) {
   if ((c.block_tokens & (c.block_tokens - 1)) != 0) {
     engine.fail("page_size", fmt::format("expected a power of two, found {}", c.block_tokens));
   }
-  if (c.async_scheduling && c.pipeline_parallel > 1) c.async_scheduling = false;
   const Bytes rank_bytes =
       rank_kv_bytes(s.model->kv_bytes_per_token, s.model->spec, s.model->layers, s.shards());
   c.block_bytes = rank_bytes * c.block_tokens;
@@ -147,43 +146,24 @@ void read_sglang(const ObjectReader& engine, Scenario& s) {
 
 bool read_sglang_tier(const ObjectReader& top, Scenario& s) {
   if (s.engine.family != EngineFamily::kSglang) return false;
-  const auto tiers = top.objects("tiers", ScenarioKeys::kTier);
   const ObjectReader engine = *top.object("engine", ScenarioKeys::kEngine);
-  if (tiers.empty()) {
+  constexpr HostMemoryWords kWords{
+      "storage behind HiCache's host memory (L3) is not modelled; expected one tier of kind dram",
+      "expected dram, HiCache's host memory, found {}: storage behind it (L3) is not modelled",
+      "HiCache has rules of its own; expected engine.hicache_write_policy at most"};
+  std::optional<TierChoice> host = begin_host_memory(top, kWords);
+  if (!host) {
     note_unused(engine, s);
     return true;
   }
-  if (tiers.size() > 1) {
-    tiers[1].fail("name",
-                  "storage behind HiCache's host memory (L3) is not modelled; expected one "
-                  "tier of kind dram");
-  }
-  const ObjectReader& tier = tiers.front();
-  if (const std::string kind = tier.require_text("kind"); kind != "dram") {
-    tier.fail("kind", fmt::format("expected dram, HiCache's host memory, found {}: storage behind "
-                                  "it (L3) is not modelled",
-                                  kind));
-  }
-  refuse_chunk_keys(tier);
-  tier.refuse({"device", "write", "inclusion", "when_full", "trim_above", "trim_to", "trim_every_s",
-               "ttl_s", "prefetch_chunks", "eviction", "write_admission"},
-              "HiCache has rules of its own; expected engine.hicache_write_policy at most");
-  TierChoice out;
-  out.name = tier.require_text("name");
-  if (out.name == "hbm" || out.name == "local_compute" || out.name.empty()) {
-    tier.fail("name", fmt::format("\"{}\" is taken; hbm is the implicit first tier", out.name));
-  }
-  out.per_rank = tier.text("scope").value_or("instance") == "rank";
-  out.where = tier.where("capacity");
+  TierChoice& out = *host;
+  const ObjectReader tier = top.objects("tiers", ScenarioKeys::kTier).front();
   const EngineConfig& c = s.engine;
   const std::int64_t pool = std::int64_t{c.num_gpu_blocks} * c.block_tokens;
   if (const auto text = tier.text("capacity", ObjectReader::kSize)) {
     if (engine.has("hicache_ratio"))
       s.notes.push_back(scenario_note("hicache-ratio-unused", {{"tier", out.name}}));
-    out.capacity = parse_capacity(*text, out.where);
-    if (out.per_rank && out.capacity.kind == Capacity::Kind::kBytes) {
-      out.capacity.count *= s.world();
-    }
+    out.capacity = instance_capacity(s, out, parse_capacity(*text, out.where));
     checked_tier_blocks(s, out.capacity, *text, out.where);
   } else {
     // mem_cache/pool_host/base.py

@@ -145,12 +145,17 @@ void read_tier_scope(const ObjectReader& tier, TierChoice& t) {
 
 namespace {
 
+std::string tier_name(const ObjectReader& tier) {
+  std::string name = tier.require_text("name");
+  if (name == "hbm" || name == "local_compute" || name.empty()) {
+    tier.fail("name", fmt::format("\"{}\" is taken; hbm is the implicit first tier", name));
+  }
+  return name;
+}
+
 TierChoice begin_tier(const ObjectReader& tier, bool behind, Scenario& s) {
   TierChoice out;
-  out.name = tier.require_text("name");
-  if (out.name == "hbm" || out.name == "local_compute" || out.name.empty()) {
-    tier.fail("name", fmt::format("\"{}\" is taken; hbm is the implicit first tier", out.name));
-  }
+  out.name = tier_name(tier);
   refuse_chunk_keys(tier);
   read_kind(tier, behind, out, s);
   read_tier_scope(tier, out);
@@ -209,6 +214,25 @@ void check_behind(const ObjectReader& top, const Scenario& s) {
 }
 
 }  // namespace
+
+std::optional<TierChoice> begin_host_memory(const ObjectReader& top, const HostMemoryWords& words) {
+  const auto tiers = top.objects("tiers", ScenarioKeys::kTier);
+  if (tiers.empty()) return std::nullopt;
+  if (tiers.size() > 1) tiers[1].fail("name", std::string(words.one_tier));
+  const ObjectReader& tier = tiers.front();
+  if (const std::string kind = tier.require_text("kind"); kind != "dram") {
+    tier.fail("kind", fmt::format(fmt::runtime(words.kind), kind));
+  }
+  refuse_chunk_keys(tier);
+  tier.refuse({"device", "write", "inclusion", "when_full", "trim_above", "trim_to", "trim_every_s",
+               "ttl_s", "prefetch_chunks", "eviction", "write_admission"},
+              words.rules);
+  TierChoice out;
+  out.name = tier_name(tier);
+  out.per_rank = tier.text("scope").value_or("instance") == "rank";
+  out.where = tier.where("capacity");
+  return out;
+}
 
 void read_tiers(const ObjectReader& top, Scenario& s) {
   if (read_v0_tier(top, s) || read_sglang_tier(top, s) || read_trtllm_tier(top, s)) return;

@@ -86,29 +86,17 @@ void read_trtllm(const ObjectReader& engine, Scenario& s) {
 
 bool read_trtllm_tier(const ObjectReader& top, Scenario& s) {
   if (s.engine.family != EngineFamily::kTrtllm) return false;
-  const auto tiers = top.objects("tiers", ScenarioKeys::kTier);
-  if (tiers.empty()) return true;
-  if (tiers.size() > 1) {
-    tiers[1].fail("name",
-                  "TensorRT-LLM's KV cache manager V1 has no tier behind host memory; expected one "
-                  "tier of kind dram");
-  }
-  const ObjectReader& tier = tiers.front();
-  if (const std::string kind = tier.require_text("kind"); kind != "dram") {
-    tier.fail("kind", fmt::format("expected dram, TensorRT-LLM's host memory, found {}", kind));
-  }
-  refuse_chunk_keys(tier);
-  tier.refuse({"device", "write", "inclusion", "when_full", "trim_above", "trim_to", "trim_every_s",
-               "ttl_s", "prefetch_chunks", "eviction", "write_admission"},
-              "TensorRT-LLM has rules of its own: retention of the workload, "
-              "engine.secondary_offload_min_priority");
-  TierChoice out;
-  out.name = tier.require_text("name");
-  if (out.name == "hbm" || out.name == "local_compute" || out.name.empty()) {
-    tier.fail("name", fmt::format("\"{}\" is taken; hbm is the implicit first tier", out.name));
-  }
-  out.per_rank = tier.text("scope").value_or("instance") == "rank";
-  out.where = tier.where("capacity");
+  constexpr HostMemoryWords kWords{
+      "TensorRT-LLM's KV cache manager V1 has no tier behind host memory; expected one tier of "
+      "kind "
+      "dram",
+      "expected dram, TensorRT-LLM's host memory, found {}",
+      "TensorRT-LLM has rules of its own: retention of the workload, "
+      "engine.secondary_offload_min_priority"};
+  std::optional<TierChoice> host = begin_host_memory(top, kWords);
+  if (!host) return true;
+  TierChoice& out = *host;
+  const ObjectReader tier = top.objects("tiers", ScenarioKeys::kTier).front();
   const std::string capacity = tier.require_text("capacity", ObjectReader::kSize);
   out.capacity = instance_capacity(s, out, parse_capacity(capacity, out.where));
   constexpr std::uint64_t kMostHostBlocks = 1 << 28;

@@ -1,6 +1,9 @@
 // The parts of load_scenario(), one per group of keys; each reads its keys and fills in defaults.
 #pragma once
 
+#include <optional>
+#include <string_view>
+
 #include "models/link/link_model.hpp"
 #include "models/releases/engine_config.hpp"
 #include "models/tier/storage_spec.hpp"
@@ -83,6 +86,15 @@ void check_chunk_links(const ObjectReader& top, const Scenario& s);
 void refuse_foreign_keys(const ObjectReader& engine, const Scenario& s);
 /// SGLang's keys, all of them; in place of what vLLM reads.
 void read_sglang(const ObjectReader& engine, Scenario& s);
+/// What is said of a second tier, of another kind of tier ("{}"), and of keys for other engines.
+struct HostMemoryWords {
+  std::string_view one_tier;
+  std::string_view kind;
+  std::string_view rules;
+};
+/// The tier of an engine that has host memory alone, with rules of its own, without its capacity;
+/// nothing where the scenario has no tier.
+std::optional<TierChoice> begin_host_memory(const ObjectReader& top, const HostMemoryWords& words);
 /// Whether the engine is SGLang: then its host memory, if it has any, is the tier.
 bool read_sglang_tier(const ObjectReader& top, Scenario& s);
 /// TensorRT-LLM's keys, all of them.

@@ -17,9 +17,7 @@ namespace spillway::test {
 
 /// The reference scenario with some values set, as by --set.
 inline Scenario reference_with(const std::vector<std::string>& assignments = {}) {
-  JsonSource source = JsonSource::from_text("s.json", joined(reference_lines()));
-  for (const std::string& assignment : assignments) source.set(assignment);
-  return load_scenario(source);
+  return scenario_of(joined(reference_lines()), assignments);
 }
 
 /// The tier that the scenario has, at another capacity.

@@ -32,6 +32,13 @@ enum Line : int {
   kGpuLine = 15,
 };
 
+/// The scenario of a text, with these keys set otherwise.
+inline Scenario scenario_of(std::string_view text, const std::vector<std::string>& assignments) {
+  JsonSource source = JsonSource::from_text("s.json", text);
+  for (const std::string& assignment : assignments) source.set(assignment);
+  return load_scenario(source);
+}
+
 /// The reference scenario of the contract with an SLO and a plan; no GPU (line 15 is a comment).
 inline std::vector<std::string> reference_lines() {
   return {

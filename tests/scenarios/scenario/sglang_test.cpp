@@ -29,9 +29,7 @@ constexpr std::string_view kScenario = R"({
 })";
 
 Scenario sglang(const std::vector<std::string>& assignments = {}) {
-  JsonSource source = JsonSource::from_text("s.json", std::string(kScenario));
-  for (const std::string& assignment : assignments) source.set(assignment);
-  return load_scenario(source);
+  return scenario_of(kScenario, assignments);
 }
 std::string refusal(const std::vector<std::string>& assignments) {
   return error_of([&] { sglang(assignments); }).what();

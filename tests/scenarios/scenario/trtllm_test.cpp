@@ -7,6 +7,7 @@
 #include "scenarios/scenario/flags/engine_flags.hpp"
 #include "scenarios/scenario/scenario.hpp"
 #include "scenarios/scenario/sections/tier.hpp"
+#include "tests/scenarios/scenario/scenario_text.hpp"
 #include "tests/sim/input_error.hpp"
 #include "tests/support/catch.hpp"
 
@@ -29,9 +30,7 @@ constexpr std::string_view kScenario = R"({
 })";
 
 Scenario loaded(const std::vector<std::string>& assignments = {}) {
-  JsonSource source = JsonSource::from_text("s.json", std::string(kScenario));
-  for (const std::string& assignment : assignments) source.set(assignment);
-  return load_scenario(source);
+  return scenario_of(kScenario, assignments);
 }
 std::string refused(const std::vector<std::string>& assignments) {
   return error_of([&] { loaded(assignments); }).what();

@@ -16,9 +16,7 @@ void Hicache::write(RadixTree::Node node, std::uint32_t pages) {
 
 void Hicache::start_loads() {
   if (pending_.empty()) return;
-  std::uint32_t pages = 0;
-  for (const Pending& load : pending_) pages += load.pages;
-  ops_.push_back({Op::kLoad, 0, pages});
+  ops_.push_back({Op::kLoad, 0, std::exchange(pending_pages_, 0)});
   loads_ = true;
 }
 
@@ -51,9 +49,8 @@ void Hicache::go_on() {
         break;
       case Op::kLoad: {
         const std::uint32_t job = jobs_of_.take();
-        jobs_of_[job].locks = true;
         jobs_of_[job].awaited = false;
-        jobs_of_[job].loads.swap(pending_);
+        jobs_of_[job].locked.swap(pending_);
         pending_.clear();
         load_ = {};
         ++counters_.load_jobs;
@@ -71,10 +68,9 @@ void Hicache::go_on() {
 void Hicache::submit_write(const Op& op, bool awaited) {
   const std::uint32_t job = jobs_of_.take();
   Job& j = jobs_of_[job];
-  j.node = op.node;
-  j.locks = !awaited;
   j.awaited = awaited;
-  j.loads.clear();
+  j.locked.clear();
+  if (!awaited) j.locked.push_back(op.node);
   ++counters_.store_jobs;
   if (awaited) ++awaited_;
   submit(Direction::kDown, job, op.pages);
@@ -103,9 +99,7 @@ void Hicache::on_transfer_done(Direction direction, std::uint32_t job) {
 
 void Hicache::acknowledge() {
   for (const std::uint32_t job : ended_) {
-    const Job& j = jobs_of_[job];
-    if (j.locks && j.loads.empty()) tree_->unlock(j.node);
-    for (const Pending& load : j.loads) tree_->unlock(load.node);
+    for (const RadixTree::Node node : jobs_of_[job].locked) tree_->unlock(node);
     jobs_of_.release(job);
   }
   ended_.clear();

@@ -29,7 +29,7 @@ class BatchFormer {
   ~BatchFormer() = default;
 };
 
-class Hicache final : public KvConnector, public RadixTree::Copies {
+class Hicache final : public UnaskedConnector, public RadixTree::Copies {
  public:
   struct Environment {
     const OffloadConfig& config;
@@ -38,7 +38,8 @@ class Hicache final : public KvConnector, public RadixTree::Copies {
     EventQueue& queue;
   };
   explicit Hicache(const Environment& environment)
-      : KvConnector(environment.config, environment.waiter), env_(environment) {}
+      : UnaskedConnector(environment.config, environment.requests, environment.waiter),
+        env_(environment) {}
   /// All outlive it; the path may be null: no host memory.
   void attach(RadixTree& tree, BatchFormer& former, TransferPath* path) {
     tree_ = &tree;
@@ -50,7 +51,10 @@ class Hicache final : public KvConnector, public RadixTree::Copies {
   void begin_forming() { forming_ = true; }
   void write(RadixTree::Node node, std::uint32_t pages) override;
   void flush() override { ops_.push_back({Op::kFlush, 0, 0}); }
-  void plan_load(RadixTree::Node node, std::uint32_t pages) { pending_.push_back({node, pages}); }
+  void add_load(RadixTree::Node node, std::uint32_t pages) {
+    pending_.push_back(node);
+    pending_pages_ += pages;
+  }
   /// The batch that is formed is a prefill, which waits for all loads that are pending.
   void start_loads();
   /// `held`: until release().
@@ -73,22 +77,11 @@ class Hicache final : public KvConnector, public RadixTree::Copies {
   const Load& load() const { return load_; }
 
   // ---- KvConnector
-  Lookup look_up(const ActiveRequest&, std::uint32_t, const Access&) override { return {true, 0}; }
-  std::uint64_t version() const override { return 0; }
-  void count_admission(const ActiveRequest&, std::uint32_t, std::uint32_t) override {}
-  void plan_load(Handle, std::uint32_t, std::uint32_t) override {}
-  void plan_stores(const StepPlan&, Time, StepTransfers&) override {}
-  void on_finished(Handle h, bool) override { env_.requests.recycle(h); }
-  bool poll(Time) override { return false; }
   bool wants_step() const override { return empty_passes_ == 1; }
   bool idle() const override { return under_way_ == 0; }
   std::uint32_t tiers() const override { return path_ != nullptr ? 1 : 0; }
   TierLevel level(std::uint32_t tier) const override;
-  EvictionPolicy* policy() override { return nullptr; }
-  const OffloadCounters& counters() const override { return counters_; }
-  OffloadCounters& counts() { return counters_; }
   void report(EngineStats& stats) const override;
-  void check_drained() const override {}
   void on_load_service(std::uint32_t job, bool begins) override;
   void on_transfer_done(Direction direction, std::uint32_t job) override;
 
@@ -98,15 +91,9 @@ class Hicache final : public KvConnector, public RadixTree::Copies {
     RadixTree::Node node;
     std::uint32_t pages;
   };
-  struct Pending {
-    RadixTree::Node node;
-    std::uint32_t pages;
-  };
   struct Job {
-    RadixTree::Node node = 0;
-    bool locks = false;    ///< until it is acknowledged
-    bool awaited = false;  ///< by the batch that is formed
-    std::vector<Pending> loads;
+    bool awaited = false;                 ///< by the batch that is formed
+    std::vector<RadixTree::Node> locked;  ///< until it is acknowledged
   };
 
   void submit(Direction direction, std::uint32_t job, std::uint32_t pages);
@@ -119,9 +106,10 @@ class Hicache final : public KvConnector, public RadixTree::Copies {
   TransferPath* path_ = nullptr;
   Slab<Job> jobs_of_;
   std::vector<std::uint32_t> ended_;
-  std::vector<Pending> pending_;  ///< loads that no batch waits for yet
-  std::vector<Op> ops_;           ///< of the batch formed last
-  std::size_t at_ = 0;            ///< the first that is not carried out
+  std::vector<RadixTree::Node> pending_;  ///< loads that no batch waits for yet
+  std::uint32_t pending_pages_ = 0;
+  std::vector<Op> ops_;  ///< of the batch formed last
+  std::size_t at_ = 0;   ///< the first that is not carried out
   bool forming_ = false;
   bool held_ = false;
   bool flushed_ = false;       ///< forming waited
@@ -130,7 +118,6 @@ class Hicache final : public KvConnector, public RadixTree::Copies {
   std::uint32_t under_way_ = 0;
   std::uint32_t empty_passes_ = 0;
   Load load_;
-  OffloadCounters counters_;
 };
 
 /// A prefill waits for its loads, layer by layer or as a whole, and its end for the next batch to

@@ -20,7 +20,7 @@
 
 namespace spillway {
 
-class BlockCopies final : public KvConnector, public ReuseTree::Copies {
+class BlockCopies final : public UnaskedConnector, public ReuseTree::Copies {
  public:
   struct Environment {
     const OffloadConfig& config;
@@ -29,7 +29,8 @@ class BlockCopies final : public KvConnector, public ReuseTree::Copies {
     EventQueue& queue;
   };
   explicit BlockCopies(const Environment& environment)
-      : KvConnector(environment.config, environment.waiter), env_(environment) {}
+      : UnaskedConnector(environment.config, environment.requests, environment.waiter),
+        env_(environment) {}
   /// Both outlive it; the path may be null: no host memory.
   void attach(const ReuseTree& tree, TransferPath* path) {
     tree_ = &tree;
@@ -43,7 +44,6 @@ class BlockCopies final : public KvConnector, public ReuseTree::Copies {
   void allocate_for(Handle h) { for_ = h; }
   void copy_down(std::uint32_t from, std::uint32_t to) override;
   void copy_up(std::uint32_t from, std::uint32_t to, std::uint32_t tokens) override;
-  OffloadCounters& counts() { return counters_; }
 
   // ---- the worker's side
   /// As many as may begin.
@@ -51,21 +51,10 @@ class BlockCopies final : public KvConnector, public ReuseTree::Copies {
   bool all_done() const { return lanes_[0].all_done() && lanes_[1].all_done(); }
 
   // ---- KvConnector
-  Lookup look_up(const ActiveRequest&, std::uint32_t, const Access&) override { return {true, 0}; }
-  std::uint64_t version() const override { return 0; }
-  void count_admission(const ActiveRequest&, std::uint32_t, std::uint32_t) override {}
-  void plan_load(Handle, std::uint32_t, std::uint32_t) override {}
-  void plan_stores(const StepPlan&, Time, StepTransfers&) override {}
-  void on_finished(Handle h, bool) override { env_.requests.recycle(h); }
-  bool poll(Time) override { return false; }
-  bool wants_step() const override { return false; }
   bool idle() const override { return all_done(); }
   std::uint32_t tiers() const override { return path_ != nullptr ? 1 : 0; }
   TierLevel level(std::uint32_t tier) const override;
-  EvictionPolicy* policy() override { return nullptr; }
-  const OffloadCounters& counters() const override { return counters_; }
   void report(EngineStats& stats) const override;
-  void check_drained() const override {}
   void on_load_service(std::uint32_t job, bool begins) override;
   void on_transfer_done(Direction direction, std::uint32_t job) override;
 
@@ -99,7 +88,6 @@ class BlockCopies final : public KvConnector, public ReuseTree::Copies {
   std::vector<Touched> gpu_;
   std::vector<Touched> host_;
   Handle for_{};
-  OffloadCounters counters_;
 };
 
 /// Told when all tokens of a step are collected.
