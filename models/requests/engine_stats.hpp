@@ -17,6 +17,7 @@
 namespace spillway {
 
 class StorageDevice;
+class Level;
 class TierStack;
 
 struct PrefixCacheCounters {
@@ -114,7 +115,8 @@ struct EngineStats {
   Duration collective{};                      ///< spent in collectives of ranks
   std::vector<ChunkTierStats> chunk_tiers{};  ///< below HBM, nearest first, where they keep chunks
   std::uint64_t load_failures = 0;            ///< requests whose load did not come whole
-  const TierStack* stack = nullptr;  ///< the tiers behind the first, as they are; null: none
+  std::vector<const Level*> levels{};  ///< the tiers behind the first, as they are
+  const TierStack* stack = nullptr;    ///< over these, where there is one
   /// Clients of the tier below; none where that is memory.
   std::span<const std::unique_ptr<StorageDevice>> storage{};
 };

@@ -97,7 +97,7 @@ class RunWiring {
   void name_media(std::size_t series, RunResult& r) const;
   void name_storage_links(std::size_t store, std::uint32_t engine, const std::string& suffix,
                           std::size_t series, RunResult& r) const;
-  void gather_behind(RunResult& r, const TierStack& stack) const;
+  void gather_behind(RunResult& r, const std::vector<const Level*>& levels) const;
   /// An engine's clients of a storage tier.
   std::vector<const StorageDevice*> devices(const Engine& engine, std::size_t store) const;
   /// What the devices of one tier did, at all its places.

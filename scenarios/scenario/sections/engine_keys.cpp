@@ -24,7 +24,12 @@ constexpr std::string_view kSglangOwn[] = {"page_size",
                                            "schedule_conservativeness",
                                            "max_new_tokens",
                                            "hicache_write_policy",
-                                           "hicache_ratio"};
+                                           "hicache_ratio",
+                                           "hicache_storage_prefetch_policy",
+                                           "prefetch_threshold",
+                                           "prefetch_timeout_base",
+                                           "prefetch_timeout_per_ki_token",
+                                           "prefetch_timeout_max"};
 constexpr std::string_view kSglangShared[] = {
     "preset",        "max_model_len", "async_scheduling",     "load",
     "enforce_eager", "kv_layout",     "tensor_parallel_size", "max_cudagraph_capture_size"};

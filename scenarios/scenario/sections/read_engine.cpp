@@ -167,6 +167,15 @@ constexpr Key kEngineKeys[] = {
                "sglang: tokens of host memory for each of the device, where the tier has no "
                "capacity.",
                "2"),
+    choice_key("hicache_storage_prefetch_policy", kPrefetchStopNames,
+               "sglang: when reading ahead from storage stops for a waiting request.", "timeout"),
+    integer_key("prefetch_threshold", 1, 1 << 26,
+                "sglang: tokens; less than this is not read ahead.", "256"),
+    number_key("prefetch_timeout_base", 0, 1e6,
+               "sglang: seconds that reading ahead may take, whatever its size.", "2"),
+    number_key("prefetch_timeout_per_ki_token", 0, 1e6,
+               "sglang: seconds more for each 1,024 tokens.", "0.1"),
+    number_key("prefetch_timeout_max", 0, 1e6, "sglang: seconds that it may take at most.", "30"),
     choice_key("capacity_scheduler_policy", kCapacityPolicyNames,
                "trtllm: whether a request is admitted with all memory that it will need, or with "
                "that of its next step.",

@@ -91,10 +91,13 @@ struct HostMemoryWords {
   std::string_view one_tier;
   std::string_view kind;
   std::string_view rules;
+  std::size_t most_tiers = 1;
 };
 /// The tier of an engine that has host memory alone, with rules of its own, without its capacity;
 /// nothing where the scenario has no tier.
 std::optional<TierChoice> begin_host_memory(const ObjectReader& top, const HostMemoryWords& words);
+/// A tier behind host memory, with the rules of engine.tier_rules where it has none of its own.
+TierChoice read_tier_behind(const ObjectReader& tier, const ObjectReader& engine, Scenario& s);
 /// Whether the engine is SGLang: then its host memory, if it has any, is the tier.
 bool read_sglang_tier(const ObjectReader& top, Scenario& s);
 /// TensorRT-LLM's keys, all of them.
