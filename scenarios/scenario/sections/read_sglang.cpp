@@ -98,6 +98,9 @@ void read_storage_behind(const ObjectReader& tier, const ObjectReader& engine, S
   if (out.storage->lookup > Duration(0)) {
     tier.fail("device", "lookup_us: expected 0 or none: HiCache's look-ups are taken to cost no time");
   }
+  // Files are read one after the other (hicache_storage.py, HiCacheFile); stores take a batch at once.
+  const StorageKind kind = out.storage->spec.kind;
+  out.storage->spec.whole_jobs = kind == StorageKind::kNvme || kind == StorageKind::kFs;
   if (s.engine.sglang.write == HicacheWrite::kBack) {
     engine.fail("hicache_write_policy",
                 "expected write_through or write_through_selective with storage behind host "
