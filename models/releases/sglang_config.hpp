@@ -34,6 +34,17 @@ struct PrefetchRules {
   Duration timeout_max = std::chrono::seconds(30);
 };
 
+/// What --hicache-storage-backend calls a storage, by what it is made of.
+struct StorageBackend {
+  std::string_view name;
+  std::string_view kind;   ///< of a tier
+  std::string_view scope;
+};
+/// Of several with the same kind the first is written, all are read.
+inline constexpr StorageBackend kStorageBackends[] = {
+    {"file", "nvme", "instance"}, {"hf3fs", "fs", "cluster"},   {"mooncake", "kv", "cluster"},
+    {"nixl", "object", "cluster"}, {"aibrix", "kv", "cluster"}, {"eic", "kv", "cluster"}};
+
 struct SglangConfig {
   std::uint32_t max_running_requests = 2048;
   std::int64_t chunked_prefill_size = 8192;  ///< tokens; at most 0: prompts are never cut
