@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Write a random small scenario with storage behind HiCache's host pool: python3 gen_sglang_l3.py SEED OUTDIR
 
-OUTDIR gets scenario.json and requests.jsonl. Engine and requests are those of gen_sglang.py, most prompts come
+OUTDIR gets scenario.json and requests.jsonl. Engine and requests are those of gen_sglang.py, but most prompts come
 again. Host pools are small, so that pages leave host memory and come back from storage.
 """
 import random
@@ -11,15 +11,27 @@ from gen import main
 from gen_llmd import put, some
 
 
-def make_again(rng, rows):
-    """Most rows ask for one of few prompts, at once or long after."""
-    few = [dict(r) for r in rng.sample(rows, min(len(rows), rng.choice([3, 6, 12, 20])))]
-    chance = rng.choice([0.3, 0.6, 0.9])
+def make_again(rng, scenario, rows):
+    """A few prompts, that the device cannot hold at once, come again and again: at random or in turn."""
+    engine = scenario["engine"]
+    most = rng.choice([2, 5, 20, 100, 300])
     for row in rows:
+        row["output_length"] = min(row["output_length"], most)
+    by_length = sorted(rows, key=lambda r: r["input_length"])[len(rows) // 2:]
+    few = [dict(r) for r in rng.sample(by_length, min(len(by_length), rng.choice([4, 6, 8, 12])))]
+    chance, in_turn = rng.choice([0.7, 0.9, 1]), rng.random() < 0.5
+    for i, row in enumerate(rows):
         if rng.random() < chance:
-            other = rng.choice(few)
+            other = few[i % len(few)] if in_turn else rng.choice(few)
             row.update(input_length=other["input_length"], hash_ids=other["hash_ids"])
-    stretch = rng.choice([1, 1, 3, 10])
+    p = engine.get("page_size", 1)
+    largest = max(-(-r["input_length"] // p) * p + r["output_length"] + 2 * p + 8 for r in rows)
+    engine["max_total_tokens"] = largest * rng.choice([10, 10, 11, 13, 16]) // 10
+    workload = scenario["workload"]
+    if rng.random() < 0.5:                                       # most arrive when something has been written
+        workload.update(arrival="closed-loop", concurrency=rng.choice([1, 2, 2, 3, 5, 8]))
+        workload.pop("speed", None)
+    stretch = rng.choice([1, 3, 10, 30, 100])
     for row in rows:
         row["timestamp"] *= stretch
 
@@ -37,16 +49,49 @@ def make_device(rng, page_bytes, whole):
     return device
 
 
+def make_stops(rng, scenario, page_bytes):
+    """All is in storage, and a time-out is about a batch or two."""
+    engine, (dram, storage) = scenario["engine"], scenario["tiers"]
+    pages = engine["max_total_tokens"] // engine.get("page_size", 1)
+    dram["capacity"], storage["capacity"] = f"{pages * rng.choice([4, 5, 6]) // 3}blocks", "inf"
+    device = storage["device"]
+    rate = int(device["read_bandwidth"][:-len("KB/s")]) * 1000
+    batch_s = 128 * (device["read_latency_us"] / 10**6 + page_bytes / rate)
+    engine.update(hicache_storage_prefetch_policy="timeout", prefetch_threshold=rng.choice([1, 16]),
+                  prefetch_timeout_per_ki_token=0,
+                  prefetch_timeout_base=round(batch_s * rng.choice([0.3, 1, 1.5, 2, 2.4]), 6))
+    scenario["workload"].update(arrival="closed-loop", concurrency=rng.choice([1, 2, 2, 3]))
+
+
+def make_losses(rng, scenario, rows):
+    """Storage that holds less than all the prompts, slow reads that wait for one another, fast writes."""
+    engine, (dram, storage) = scenario["engine"], scenario["tiers"]
+    p = engine.get("page_size", 1)
+    pages = engine["max_total_tokens"] // p
+    distinct = sum(r["input_length"] // p for r in {tuple(r["hash_ids"]): r for r in rows}.values())
+    dram["capacity"] = f"{pages * rng.choice([3, 4, 6]) // 2}blocks"
+    storage["capacity"] = f"{max(1, distinct * rng.choice([4, 6, 7, 8, 9]) // 10)}blocks"
+    storage["device"]["write_bandwidth"], storage["device"]["write_latency_us"] = "20GB/s", rng.choice([0, 1])
+    storage["device"]["read_latency_us"] = rng.choice([500, 1000, 3000])
+    engine.update(prefetch_threshold=rng.choice([1, 1, 16]), hicache_write_policy="write_through",
+                  hicache_storage_prefetch_policy=rng.choice(["wait_complete", "wait_complete", "timeout", "best_effort"]))
+    scenario["workload"].update(arrival="closed-loop", concurrency=rng.choice([3, 4, 6, 10]))
+
+
 def make(seed):
     rng = random.Random(f"sglang-l3-{seed}")
     scenario, rows = gen_sglang.make(seed)
     engine, tiers = scenario["engine"], scenario["tiers"]
-    make_again(rng, rows)
+    mode = rng.random()
+    if mode < 0.2 or rng.random() < 0.25:                        # long prompts are several batches then
+        engine["page_size"] = rng.choice([1, 1, 2])
+    if mode < 0.35 or rng.random() < 0.8:
+        make_again(rng, scenario, rows)
     p = engine.get("page_size", 1)
     page_bytes = p * scenario["model"]["kv_bytes_per_token"]
     pages = engine["max_total_tokens"] // p
-    if not tiers or rng.random() < 0.7:
-        host = rng.choice([pages // 4, pages // 2, pages // 2, pages, pages, pages * 2, pages * 5]) + 1
+    if not tiers or rng.random() < 0.8:
+        host = rng.choice([pages // 3, pages * 2 // 3, pages, pages, pages * 4 // 3, pages * 4 // 3, pages * 3 // 2, pages * 2]) + 1
         tiers[:] = [{"name": "dram", "kind": "dram", "capacity": f"{host}blocks"}]
     if not scenario["links"]:
         scenario["links"] = [{"name": name, "from": a, "to": b, "kind": "affine", "latency_us": rng.choice([0, 10, 1000]),
@@ -59,17 +104,25 @@ def make(seed):
     if whole:
         gen_sglang.make_round(rng, scenario, page_bytes)
     storage = {"name": "nvme", "kind": rng.choice(["nvme", "nvme", "fs"]), "device": make_device(rng, page_bytes, whole)}
-    held = rng.choice([rng.randint(1, 8), pages // 2 + 1, pages * 2, pages * 5, pages * 5, pages * 20, None, None])
+    held = rng.choice([rng.randint(1, 8), pages // 2 + 1, pages, pages * 2, pages * 3, pages * 4, pages * 6, pages * 20, None, None])
     if held is not None:
         storage["capacity"] = rng.choice([f"{held}blocks", f"{-(-held * page_bytes // 1024)}KiB"])
     elif rng.random() < 0.5:
         storage["capacity"] = "inf"
     tiers.append(storage)
+    longest = max(r["input_length"] for r in rows)
+    thresholds = [1, 1, 16, 16, 64, 256, None]
+    if rng.random() < 0.9:                                       # mostly such that a prompt reaches
+        thresholds = [t for t in thresholds if (t or 256) <= longest * 2 // 3]
     put(engine, hicache_storage_prefetch_policy=some(rng, 0.8, ["best_effort", "wait_complete", "timeout", "timeout"]),
-        prefetch_threshold=rng.choice([1, 1, 16, 16, 16, 64, 64, 256, None]),
+        prefetch_threshold=rng.choice(thresholds),
         prefetch_timeout_base=rng.choice([0, 0, 0.001, 0.002, 0.01, 0.1, 0.0000005, None]),
         prefetch_timeout_per_ki_token=some(rng, 0.8, [0, 0, 0.01, 0.1, 1, 0.0033]),
         prefetch_timeout_max=some(rng, 0.5, [0, 0.001, 0.02, 0.5, 60]))
+    if mode < 0.2:
+        make_stops(rng, scenario, page_bytes)
+    elif mode < 0.35:
+        make_losses(rng, scenario, rows)
     scenario["name"] = f"sglang-l3-{seed}"
     return scenario, rows
 
