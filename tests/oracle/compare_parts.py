@@ -2,7 +2,8 @@
 """Compares `spillway run` with the oracle of a connector that keeps chunks, or of another
 engine than vLLM, row by row and to the nanosecond.
 
-    python3 compare_parts.py --part lmcache|lmcache_mp|llmd|hybrid|sglang|sglang_l3|trtllm --spillway BIN [--seeds 1-60] [--keep DIR]
+    python3 compare_parts.py --part lmcache|lmcache_mp|llmd|hybrid|sglang|sglang_l3|trtllm --spillway BIN
+                             [--seeds 1-60] [--keep DIR]
 
 Random scenarios of gen_<part>.py, and the histories of cases/ that are its own. Rows are compared
 whole, and every total that a result document has. Exit status 1 when anything differs.

@@ -11,14 +11,14 @@ from gen import main
 from gen_llmd import put, some
 
 
-def make_again(rng, scenario, rows):
+def make_again(rng, scenario, rows, prompts):
     """A few prompts, that the device cannot hold at once, come again and again: at random or in turn."""
     engine = scenario["engine"]
     most = rng.choice([2, 5, 20, 100, 300])
     for row in rows:
         row["output_length"] = min(row["output_length"], most)
-    by_length = sorted(rows, key=lambda r: r["input_length"])[len(rows) // 2:]
-    few = [dict(r) for r in rng.sample(by_length, min(len(by_length), rng.choice([4, 6, 8, 12])))]
+    longer = sorted(rows, key=lambda r: r["input_length"])[len(rows) // 2:]
+    few = [dict(r) for r in rng.sample(longer, min(len(longer), rng.choice(prompts)))]
     chance, in_turn = rng.choice([0.7, 0.9, 1]), rng.random() < 0.5
     for i, row in enumerate(rows):
         if rng.random() < chance:
@@ -57,7 +57,7 @@ def make_stops(rng, scenario, page_bytes):
     device = storage["device"]
     rate = int(device["read_bandwidth"][:-len("KB/s")]) * 1000
     batch_s = 128 * (device["read_latency_us"] / 10**6 + page_bytes / rate)
-    engine.update(hicache_storage_prefetch_policy="timeout", prefetch_threshold=rng.choice([1, 16]),
+    engine.update(hicache_storage_prefetch_policy="timeout", prefetch_threshold=rng.choice([1, 16, 100, 160]),
                   prefetch_timeout_per_ki_token=0,
                   prefetch_timeout_base=round(batch_s * rng.choice([0.3, 1, 1.5, 2, 2.4]), 6))
     scenario["workload"].update(arrival="closed-loop", concurrency=rng.choice([1, 2, 2, 3]))
@@ -68,14 +68,30 @@ def make_losses(rng, scenario, rows):
     engine, (dram, storage) = scenario["engine"], scenario["tiers"]
     p = engine.get("page_size", 1)
     pages = engine["max_total_tokens"] // p
-    distinct = sum(r["input_length"] // p for r in {tuple(r["hash_ids"]): r for r in rows}.values())
-    dram["capacity"] = f"{pages * rng.choice([3, 4, 6]) // 2}blocks"
-    storage["capacity"] = f"{max(1, distinct * rng.choice([4, 6, 7, 8, 9]) // 10)}blocks"
+    rows += [dict(r) for r in rng.sample(rows, len(rows))]
+    prompts = [tuple(r["hash_ids"]) for r in rows]
+    again = sum(r["input_length"] // p for t, r in dict(zip(prompts, rows)).items() if prompts.count(t) > 1)
+    dram["capacity"] = f"{pages * rng.choice([2, 3, 4])}blocks"
+    storage["capacity"] = f"{max(1, again * rng.choice([2, 3, 4, 5, 6, 8]) // 10)}blocks"
     storage["device"]["write_bandwidth"], storage["device"]["write_latency_us"] = "20GB/s", rng.choice([0, 1])
-    storage["device"]["read_latency_us"] = rng.choice([500, 1000, 3000])
-    engine.update(prefetch_threshold=rng.choice([1, 1, 16]), hicache_write_policy="write_through",
-                  hicache_storage_prefetch_policy=rng.choice(["wait_complete", "wait_complete", "timeout", "best_effort"]))
-    scenario["workload"].update(arrival="closed-loop", concurrency=rng.choice([3, 4, 6, 10]))
+    storage["device"]["read_latency_us"] = rng.choice([1000, 3000, 10000])
+    policies = ["wait_complete", "wait_complete", "timeout", "best_effort"]
+    engine.update(prefetch_threshold=rng.choice([1, 1, 16, rng.randint(p, 8 * p + 64)]),
+                  hicache_write_policy="write_through", hicache_storage_prefetch_policy=rng.choice(policies))
+    scenario["workload"].update(arrival="closed-loop", concurrency=rng.choice([4, 6, 10, 20]))
+
+
+def make_retractions(rng, scenario, rows):
+    """Long answers of several requests that are promised little room."""
+    engine = scenario["engine"]
+    put(engine, schedule_conservativeness=rng.choice([0, 0.01, 0.05]), max_running_requests=rng.choice([4, 8, 16]),
+        prefetch_threshold=rng.choice([1, 1, 16]))
+    engine.pop("max_new_tokens", None)
+    for row in rows:
+        row["output_length"] = rng.choice([5, 60, 150, 250])
+    p, most = engine.get("page_size", 1), max(r["input_length"] for r in rows) + 250
+    engine["max_total_tokens"] = (most + 4 * p + 8) * rng.choice([10, 12, 15]) // 10
+    scenario["workload"].update(arrival="closed-loop", concurrency=rng.choice([3, 6, 10]))
 
 
 def make(seed):
@@ -83,46 +99,50 @@ def make(seed):
     scenario, rows = gen_sglang.make(seed)
     engine, tiers = scenario["engine"], scenario["tiers"]
     mode = rng.random()
-    if mode < 0.2 or rng.random() < 0.25:                        # long prompts are several batches then
+    if mode < 0.15 or rng.random() < 0.25:                        # long prompts are several batches then
         engine["page_size"] = rng.choice([1, 1, 2])
-    if mode < 0.35 or rng.random() < 0.8:
-        make_again(rng, scenario, rows)
+    if mode < 0.4 or rng.random() < 0.8:
+        make_again(rng, scenario, rows, [12, 16, 24] if 0.15 < mode < 0.4 else [4, 6, 8, 12])
     p = engine.get("page_size", 1)
     page_bytes = p * scenario["model"]["kv_bytes_per_token"]
     pages = engine["max_total_tokens"] // p
     if not tiers or rng.random() < 0.8:
-        host = rng.choice([pages // 3, pages * 2 // 3, pages, pages, pages * 4 // 3, pages * 4 // 3, pages * 3 // 2, pages * 2]) + 1
+        host = pages * rng.choice([2, 4, 6, 6, 8, 8, 9, 12]) // 6 + 1
         tiers[:] = [{"name": "dram", "kind": "dram", "capacity": f"{host}blocks"}]
     if not scenario["links"]:
-        scenario["links"] = [{"name": name, "from": a, "to": b, "kind": "affine", "latency_us": rng.choice([0, 10, 1000]),
-                              "bandwidth": rng.choice(["0.05GB/s", "1GB/s", "25GB/s"])}
-                             for name, a, b in (("d2h", "hbm", "dram"), ("h2d", "dram", "hbm"))]
+        scenario["links"] = [
+            {"name": name, "from": a, "to": b, "kind": "affine", "latency_us": rng.choice([0, 10, 1000]),
+             "bandwidth": rng.choice(["0.05GB/s", "1GB/s", "25GB/s"])}
+            for name, a, b in (("d2h", "hbm", "dram"), ("h2d", "dram", "hbm"))]
     engine.pop("hicache_write_policy", None)
     put(engine, hicache_write_policy=some(rng, 0.6, ["write_through", "write_through_selective"]))
 
     whole = rng.random() < 0.3
     if whole:
         gen_sglang.make_round(rng, scenario, page_bytes)
-    storage = {"name": "nvme", "kind": rng.choice(["nvme", "nvme", "fs"]), "device": make_device(rng, page_bytes, whole)}
-    held = rng.choice([rng.randint(1, 8), pages // 2 + 1, pages, pages * 2, pages * 3, pages * 4, pages * 6, pages * 20, None, None])
+    storage = {"name": "nvme", "kind": "nvme", "device": make_device(rng, page_bytes, whole)}
+    held = rng.choice([rng.randint(1, 8), pages // 2 + 1, pages, pages * 2, pages * 3, pages * 4, pages * 6,
+                       pages * 20, None, None])
     if held is not None:
         storage["capacity"] = rng.choice([f"{held}blocks", f"{-(-held * page_bytes // 1024)}KiB"])
     elif rng.random() < 0.5:
         storage["capacity"] = "inf"
     tiers.append(storage)
     longest = max(r["input_length"] for r in rows)
-    thresholds = [1, 1, 16, 16, 64, 256, None]
+    thresholds = [1, 16, 16, 64, 64, 256, None]
     if rng.random() < 0.9:                                       # mostly such that a prompt reaches
-        thresholds = [t for t in thresholds if (t or 256) <= longest * 2 // 3]
+        thresholds = [t for t in thresholds if (t or 256) <= longest * 2 // 3] + [rng.randint(1, longest)]
     put(engine, hicache_storage_prefetch_policy=some(rng, 0.8, ["best_effort", "wait_complete", "timeout", "timeout"]),
         prefetch_threshold=rng.choice(thresholds),
         prefetch_timeout_base=rng.choice([0, 0, 0.001, 0.002, 0.01, 0.1, 0.0000005, None]),
         prefetch_timeout_per_ki_token=some(rng, 0.8, [0, 0, 0.01, 0.1, 1, 0.0033]),
         prefetch_timeout_max=some(rng, 0.5, [0, 0.001, 0.02, 0.5, 60]))
-    if mode < 0.2:
+    if mode < 0.15:
         make_stops(rng, scenario, page_bytes)
-    elif mode < 0.35:
+    elif mode < 0.4:
         make_losses(rng, scenario, rows)
+    elif mode < 0.55:
+        make_retractions(rng, scenario, rows)
     scenario["name"] = f"sglang-l3-{seed}"
     return scenario, rows
 

@@ -2,9 +2,9 @@
 """Plain reference simulation of the SGLang engine with HiCache.
 
 "§3" is a section of engines/decisions-sglang.md, "§5.7" rule 7 of its section 5, "S3" item 3 of
-AMBIGUITIES_SGLANG.md, "L4" rule L4 there; "§10.15" is item 15 of section 10 of engines/vllm-lmcache-llmd.md. The tree is in
-sglang_tree.py, the forming of batches in sglang_batch.py, storage behind host memory in
-sglang_storage.py. Times are integer nanoseconds.
+AMBIGUITIES_SGLANG.md, "L4" rule L4 there; "§10.15" is item 15 of section 10 of
+engines/vllm-lmcache-llmd.md. The tree is in sglang_tree.py, the forming of batches in sglang_batch.py,
+storage behind host memory in sglang_storage.py. Times are integer nanoseconds.
 
     python3 sglang.py SCENARIO.json [--requests OUT.csv] [--totals OUT.json]
 """

@@ -9,7 +9,7 @@ from fleet import decimal
 from parts import size_of
 
 BATCH = 128                                                    # pages, L3 and L5
-ISSUED_AT_PASS = False                     # L4: a prefetch starts when the request arrives, or at the pass that sees it
+ISSUED_AT_PASS = False                                         # L4: not when it arrives, but at the next pass
 
 
 def nanoseconds(seconds):
@@ -137,7 +137,6 @@ class Storage:
             self.seen["read: fewer than the batch"] += op.early
             if there:
                 self.reading = Batch(op, batch[:there], now + self.duration("read", there))
-                self.seen["read begun after its stop"] += op.stopped
                 return
             self.seen["read: none there"] += 1
             self.leave(op)
@@ -148,6 +147,8 @@ class Storage:
             self.pages.move_to_end(key)
         self.seen["read batch"] += 1
         self.seen["read: second batch"] += op.completed > 0
+        self.seen["read: useless first batch"] += op.stopped and not op.completed
+        self.seen["read: useless later batch"] += op.stopped and op.completed > 0
         if not op.stopped:
             op.completed += len(batch.keys)
         if op.stopped or op.early or op.completed == op.hits:
@@ -204,6 +205,7 @@ class Prefetcher:
             storage.due += len(wanted)
             self.revoked.append(op)
             return
+        self.seen["prefetch of a retracted request"] += r.preemptions > 0
         storage.due += len(wanted) - op.hits
         op.deadline = self.now + self.cfg.prefetch_timeout(op.hits * p)
         r.prefetch = op
