@@ -11,6 +11,22 @@ from gen import main
 from gen_llmd import put, some
 
 
+def make_pace(rng, scenario, rows, concurrency):
+    """Most arrive when something has been written."""
+    workload = scenario["workload"]
+    for key in ("arrival", "concurrency", "speed"):
+        workload.pop(key, None)
+    if rng.random() < 0.45:
+        workload.update(arrival="closed-loop", concurrency=rng.choice(concurrency))
+    else:
+        workload["arrival"] = "trace"
+    now, gap_ms, together = 0, rng.choice([10, 30, 100, 100, 300, 1000]), rng.choice([0, 0.2, 0.6])
+    for row in rows:
+        if rng.random() >= together:
+            now += round(rng.expovariate(1 / gap_ms))
+        row["timestamp"] = now
+
+
 def make_again(rng, scenario, rows, prompts):
     """A few prompts, that the device cannot hold at once, come again and again: at random or in turn."""
     engine = scenario["engine"]
@@ -27,13 +43,7 @@ def make_again(rng, scenario, rows, prompts):
     p = engine.get("page_size", 1)
     largest = max(-(-r["input_length"] // p) * p + r["output_length"] + 2 * p + 8 for r in rows)
     engine["max_total_tokens"] = largest * rng.choice([10, 10, 11, 13, 16]) // 10
-    workload = scenario["workload"]
-    if rng.random() < 0.5:                                       # most arrive when something has been written
-        workload.update(arrival="closed-loop", concurrency=rng.choice([1, 2, 2, 3, 5, 8]))
-        workload.pop("speed", None)
-    stretch = rng.choice([1, 3, 10, 30, 100])
-    for row in rows:
-        row["timestamp"] *= stretch
+    make_pace(rng, scenario, rows, [1, 2, 2, 3, 5, 8])
 
 
 def make_device(rng, page_bytes, whole):
@@ -49,7 +59,7 @@ def make_device(rng, page_bytes, whole):
     return device
 
 
-def make_stops(rng, scenario, page_bytes):
+def make_stops(rng, scenario, rows, page_bytes):
     """All is in storage, and a time-out is about a batch or two."""
     engine, (dram, storage) = scenario["engine"], scenario["tiers"]
     pages = engine["max_total_tokens"] // engine.get("page_size", 1)
@@ -60,7 +70,7 @@ def make_stops(rng, scenario, page_bytes):
     engine.update(hicache_storage_prefetch_policy="timeout", prefetch_threshold=rng.choice([1, 16, 100, 160]),
                   prefetch_timeout_per_ki_token=0,
                   prefetch_timeout_base=round(batch_s * rng.choice([0.3, 1, 1.5, 2, 2.4]), 6))
-    scenario["workload"].update(arrival="closed-loop", concurrency=rng.choice([1, 2, 2, 3]))
+    make_pace(rng, scenario, rows, [1, 2, 2, 3])
 
 
 def make_losses(rng, scenario, rows):
@@ -78,7 +88,7 @@ def make_losses(rng, scenario, rows):
     policies = ["wait_complete", "wait_complete", "timeout", "best_effort"]
     engine.update(prefetch_threshold=rng.choice([1, 1, 16, rng.randint(p, 8 * p + 64)]),
                   hicache_write_policy="write_through", hicache_storage_prefetch_policy=rng.choice(policies))
-    scenario["workload"].update(arrival="closed-loop", concurrency=rng.choice([4, 6, 10, 20]))
+    make_pace(rng, scenario, rows, [4, 6, 10, 20])
 
 
 def make_retractions(rng, scenario, rows):
@@ -91,7 +101,7 @@ def make_retractions(rng, scenario, rows):
         row["output_length"] = rng.choice([5, 60, 150, 250])
     p, most = engine.get("page_size", 1), max(r["input_length"] for r in rows) + 250
     engine["max_total_tokens"] = (most + 4 * p + 8) * rng.choice([10, 12, 15]) // 10
-    scenario["workload"].update(arrival="closed-loop", concurrency=rng.choice([3, 6, 10]))
+    make_pace(rng, scenario, rows, [3, 6, 10])
 
 
 def make(seed):
@@ -132,13 +142,13 @@ def make(seed):
     thresholds = [1, 16, 16, 64, 64, 256, None]
     if rng.random() < 0.9:                                       # mostly such that a prompt reaches
         thresholds = [t for t in thresholds if (t or 256) <= longest * 2 // 3] + [rng.randint(1, longest)]
-    put(engine, hicache_storage_prefetch_policy=some(rng, 0.8, ["best_effort", "wait_complete", "timeout", "timeout"]),
+    put(engine, hicache_storage_prefetch_policy=some(rng, 0.8, ["best_effort", "best_effort", "wait_complete", "timeout", "timeout"]),
         prefetch_threshold=rng.choice(thresholds),
         prefetch_timeout_base=rng.choice([0, 0, 0.001, 0.002, 0.01, 0.1, 0.0000005, None]),
         prefetch_timeout_per_ki_token=some(rng, 0.8, [0, 0, 0.01, 0.1, 1, 0.0033]),
         prefetch_timeout_max=some(rng, 0.5, [0, 0.001, 0.02, 0.5, 60]))
     if mode < 0.15:
-        make_stops(rng, scenario, page_bytes)
+        make_stops(rng, scenario, rows, page_bytes)
     elif mode < 0.4:
         make_losses(rng, scenario, rows)
     elif mode < 0.55:
