@@ -51,7 +51,7 @@ def make_device(rng, page_bytes, whole):
     device = {}
     for way in ("read", "write"):
         if whole:
-            speed, latency = rng.choice([1, 1, 2, 5, 20]) * 10**3 * page_bytes, rng.choice([0, 0, 1000])
+            speed, latency = rng.choice([1, 1, 1, 2, 4]) * 10**3 * page_bytes, rng.choice([0, 0, 1000])
         else:
             speed, latency = page_bytes * 10**6 // rng.choice([3, 50, 400, 2000, 9000]), rng.choice([0, 20, 80, 1000])
         device[f"{way}_bandwidth"] = f"{max(1, speed // 1000)}KB/s"
@@ -73,7 +73,7 @@ def make_stops(rng, scenario, rows, page_bytes):
     make_pace(rng, scenario, rows, [1, 2, 2, 3])
 
 
-def make_losses(rng, scenario, rows):
+def make_losses(rng, scenario, rows, whole):
     """Storage that holds less than all the prompts, slow reads that wait for one another, fast writes."""
     engine, (dram, storage) = scenario["engine"], scenario["tiers"]
     p = engine.get("page_size", 1)
@@ -83,7 +83,8 @@ def make_losses(rng, scenario, rows):
     again = sum(r["input_length"] // p for t, r in dict(zip(prompts, rows)).items() if prompts.count(t) > 1)
     dram["capacity"] = f"{pages * rng.choice([2, 3, 4])}blocks"
     storage["capacity"] = f"{max(1, again * rng.choice([2, 3, 4, 5, 6, 8]) // 10)}blocks"
-    storage["device"]["write_bandwidth"], storage["device"]["write_latency_us"] = "20GB/s", rng.choice([0, 1])
+    if not whole:
+        storage["device"].update(write_bandwidth="20GB/s", write_latency_us=rng.choice([0, 1]))
     storage["device"]["read_latency_us"] = rng.choice([1000, 3000, 10000])
     policies = ["wait_complete", "wait_complete", "timeout", "best_effort"]
     engine.update(prefetch_threshold=rng.choice([1, 1, 16, rng.randint(p, 8 * p + 64)]),
@@ -127,7 +128,7 @@ def make(seed):
     engine.pop("hicache_write_policy", None)
     put(engine, hicache_write_policy=some(rng, 0.6, ["write_through", "write_through_selective"]))
 
-    whole = rng.random() < 0.3
+    whole = rng.random() < 0.4
     if whole:
         gen_sglang.make_round(rng, scenario, page_bytes)
     storage = {"name": "nvme", "kind": "nvme", "device": make_device(rng, page_bytes, whole)}
@@ -142,7 +143,7 @@ def make(seed):
     thresholds = [1, 16, 16, 64, 64, 256, None]
     if rng.random() < 0.9:                                       # mostly such that a prompt reaches
         thresholds = [t for t in thresholds if (t or 256) <= longest * 2 // 3] + [rng.randint(1, longest)]
-    put(engine, hicache_storage_prefetch_policy=some(rng, 0.8, ["best_effort", "best_effort", "wait_complete", "timeout", "timeout"]),
+    put(engine, hicache_storage_prefetch_policy=some(rng, 0.8, ["best_effort", "wait_complete", "wait_complete", "timeout", "timeout"]),
         prefetch_threshold=rng.choice(thresholds),
         prefetch_timeout_base=rng.choice([0, 0, 0.001, 0.002, 0.01, 0.1, 0.0000005, None]),
         prefetch_timeout_per_ki_token=some(rng, 0.8, [0, 0, 0.01, 0.1, 1, 0.0033]),
@@ -150,7 +151,7 @@ def make(seed):
     if mode < 0.15:
         make_stops(rng, scenario, rows, page_bytes)
     elif mode < 0.4:
-        make_losses(rng, scenario, rows)
+        make_losses(rng, scenario, rows, whole)
     elif mode < 0.55:
         make_retractions(rng, scenario, rows)
     scenario["name"] = f"sglang-l3-{seed}"
