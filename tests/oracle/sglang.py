@@ -111,7 +111,6 @@ class Engine(Former):
         self.rho = cfg.rho0
         self.last = None                                       # the batch that the last pass formed
         self.steps = 0
-        self.shuffles = 0                                      # S33
         numbers = {}                                           # page identity -> small number
         for r in requests:
             r.numbers, r.page_keys = numbers, []

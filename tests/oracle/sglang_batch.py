@@ -188,8 +188,7 @@ class Former:
         elif order == "lof":                                   # S31
             self.waiting.sort(key=lambda r: -r.max_new)
         elif order == "random":                                # S33
-            word = mix(first_word(self.cfg.seed, "schedule policy") + self.shuffles)
-            self.shuffles += 1
+            word = mix(first_word(self.cfg.seed, "schedule policy") + self.steps)
             self.waiting.sort(key=lambda r: -(mix(word ^ r.id) >> 1))
 
     def order_by_weight(self):

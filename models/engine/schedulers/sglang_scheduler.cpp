@@ -416,7 +416,8 @@ void SglangScheduler::sort_queue() {
     case QueuePolicy::kRandom:
       break;
   }
-  const std::uint64_t draw = mix64(draws_ + shuffles_++);
+  // Another order for each batch; passes that form none leave it as it is.
+  const std::uint64_t draw = mix64(draws_ + formed_);
   for (std::uint32_t i = 0; i < waiting_.size(); ++i) {
     const std::uint64_t bits = mix64(draw ^ raw(requests_[waiting_[i]].id));
     ranked_.push_back({static_cast<std::int64_t>(bits >> 1), i, waiting_[i]});

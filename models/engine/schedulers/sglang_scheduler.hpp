@@ -161,8 +161,7 @@ class SglangScheduler final : public Scheduler, public BatchFormer {
   std::vector<Handle> first_alike_;
   std::vector<RadixTree::Node> found_;
   std::vector<std::uint32_t> order_;
-  std::uint64_t draws_;       ///< a random queue's stream
-  std::uint64_t shuffles_ = 0;
+  std::uint64_t draws_;  ///< of a random queue
 };
 
 }  // namespace spillway
