@@ -91,8 +91,10 @@ def make_beyond(rng, scenario):
         if rng.random() < 0.5:                                   # long enough that chunks and decodes meet
             p = engine.get("page_size", 1)
             engine["chunked_prefill_size"] = max(p, rng.choice([16, 32, 64, 128]) // p * p)
-        if rng.random() < 0.8:                                   # a pool that a mixed batch seldom overruns
+        if rng.random() < 0.6:
             engine["max_total_tokens"] = engine["max_total_tokens"] * rng.choice([3, 4, 6]) // 2
+        elif rng.random() < 0.6:                                 # too little is reserved: a mixed batch may kill the engine
+            engine["schedule_conservativeness"] = rng.choice([0, 0, 0.02])
 
 
 def make(seed):

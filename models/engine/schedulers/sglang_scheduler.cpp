@@ -568,7 +568,10 @@ void SglangScheduler::retract(Time now, StepPlan& plan) {
 
 TierLevel SglangScheduler::level(std::uint32_t) const {
   const RadixTree::Counters& c = tree_.counters();
-  const std::uint64_t used = config_.num_gpu_blocks - tree_.free_pages() - tree_.evictable_pages();
+  // What a process that has ended held is nobody's.
+  const std::uint64_t taken =
+      config_.num_gpu_blocks - tree_.free_pages() - tree_.evictable_pages();
+  const std::uint64_t used = dead_ ? 0 : taken;
   return {c.inserted, c.evicted, static_cast<std::uint32_t>(tree_.device_pages()),
           static_cast<std::uint32_t>(used)};
 }
