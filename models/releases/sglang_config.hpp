@@ -18,6 +18,22 @@ enum class HicacheWrite : std::uint8_t {
 inline constexpr std::string_view kHicacheWriteNames[] = {"write_through",
                                                           "write_through_selective", "write_back"};
 
+/// Which node of the radix cache leaves first (python/sglang/srt/mem_cache/evict_policy.py).
+enum class RadixEviction : std::uint8_t { kLru, kLfu, kSlru, kFifo, kMru, kFilo };
+inline constexpr std::string_view kRadixEvictionNames[] = {"lru",  "lfu", "slru",
+                                                           "fifo", "mru", "filo"};
+
+/// In which order prompts are admitted (python/sglang/srt/managers/schedule_policy.py).
+enum class QueuePolicy : std::uint8_t {
+  kArrival,
+  kLongestPrefix,
+  kHeaviestBranch,  ///< depth first through the cache, where most wait first
+  kLongestOutput,
+  kRandom,
+};
+inline constexpr std::string_view kQueuePolicyNames[] = {"fcfs", "lpm", "dfs-weight", "lof",
+                                                         "random"};
+
 inline constexpr std::int64_t kNano = 1'000'000'000;
 
 /// When reading ahead from storage may be stopped, so that its request is admitted.
@@ -49,11 +65,14 @@ struct SglangConfig {
   std::uint32_t max_running_requests = 2048;
   std::int64_t chunked_prefill_size = 8192;  ///< tokens; at most 0: prompts are never cut
   std::uint32_t max_prefill_tokens = 16384;
-  bool longest_prefix_first = false;      ///< schedule_policy lpm
+  QueuePolicy queue = QueuePolicy::kArrival;
+  std::uint64_t seed = 0;                 ///< of a random queue
+  bool mixed_chunks = false;              ///< decodes join a batch of prompts
   std::int64_t conservativeness = kNano;  ///< schedule_conservativeness, in 10^-9
   std::uint32_t max_new_tokens = 0;       ///< that requests ask for; 0: what they generate
   std::uint32_t context_length = 0;       ///< 0: no limit beside the pool's
   HicacheWrite write = HicacheWrite::kThrough;
+  RadixEviction eviction = RadixEviction::kLru;
   PrefetchRules prefetch{};  ///< where there is storage behind host memory
 };
 

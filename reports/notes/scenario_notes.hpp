@@ -156,6 +156,9 @@ inline constexpr NoteRow kScenarioNotes[] = {
     {"chunks-by-default", "engine", NoteGrade::kDetail,
      "enable_chunked_prefill is on: v0 sets it for models of more than {limit_tokens} tokens "
      "({tokens})."},
+    {"mixed-chunk-off", "engine", NoteGrade::kWarning,
+     "engine.enable_mixed_chunk has no effect: prompts are not computed in chunks. Set "
+     "engine.chunked_prefill_size above 0."},
     {"hicache-off", "tier", NoteGrade::kWarning,
      "{keys} have no effect: SGLang uses host memory only with --enable-hierarchical-cache. Add a "
      "tier of kind dram."},

@@ -54,6 +54,7 @@ class DashboardMaker {
     kv_usage();
     hit_ratios();
     transfers();
+    moved_tokens();
     preemptions();
     traffic();
     host();
@@ -146,6 +147,13 @@ class DashboardMaker {
     if (const EngineMetric* host = f_.metric(Signal::kHostKvUsage)) {
       panel.queries.push_back({series_of(*host, select_), "host {{instance}}"});
     }
+    const EngineMetric* used = f_.metric(Signal::kHostTokens);
+    const EngineMetric* total = f_.metric(Signal::kHostTokensTotal);
+    if (used != nullptr && total != nullptr) {
+      panel.queries.push_back(
+          {fmt::format("{} / {}", series_of(*used, select_), series_of(*total, select_)),
+           "host {{instance}}"});
+    }
     panels_.push_back(std::move(panel));
   }
 
@@ -168,11 +176,23 @@ class DashboardMaker {
     if (run_ != nullptr && panel.queries.size() > before) {
       if (const auto planned = external_ratio(f_)) plan_line(panel, *planned, "below HBM");
     }
+    if (panel.queries.size() == before) share_below(panel, ratio);
     if (const EngineMetric* own = f_.metric(Signal::kHitRatio)) {
       panel.queries.push_back({series_of(*own, select_), "{{instance}}"});
     }
     tier_ratios(panel);
     if (!panel.queries.empty()) panels_.push_back(std::move(panel));
+  }
+
+  /// Of all that was asked, where an engine does not count what was asked below HBM.
+  template <class Ratio>
+  void share_below(Panel& panel, const Ratio& ratio) const {
+    const std::size_t before = panel.queries.size();
+    ratio(Signal::kExternalHits, Signal::kPrefixQueries, "below HBM, of all");
+    if (panel.queries.size() == before || run_ == nullptr || run_->tiers.size() < 2) return;
+    const auto asked = static_cast<double>(run_->tiers[0].queries);
+    const auto found = static_cast<double>(run_->tiers[1].hits);
+    if (asked > 0) plan_line(panel, found / asked, "below HBM, of all");
   }
 
   /// Storage tiers behind host memory: one series each, told apart by the label `tier`.
@@ -212,6 +232,28 @@ class DashboardMaker {
       panel.limit = 0.8 * link->capacity_bytes_per_s;
     }
     panels_.push_back(std::move(panel));
+  }
+
+  /// Of an engine that counts tokens, not bytes.
+  void moved_tokens() {
+    Panel panel{"Tokens loaded and evicted", "Per second and engine.", "short", {}};
+    const auto add = [&](Signal signal, const char* what, double pages) {
+      const EngineMetric* metric = f_.metric(signal);
+      if (metric == nullptr) return;
+      panel.queries.push_back(
+          {fmt::format("rate({}[{}])", series_of(*metric, select_), select_.window),
+           fmt::format("{} {{{{instance}}}}", what)});
+      if (run_ == nullptr) return;
+      plan_line(panel, per_second(f_, pages * static_cast<double>(f_.page_tokens)),
+                fmt::format("{}, mean", what));
+    };
+    const bool below = run_ != nullptr && run_->tiers.size() > 1;
+    add(Signal::kLoadTokens, "loaded from host memory",
+        below ? static_cast<double>(run_->tiers[1].hits + run_->tiers[1].hits_resumed) : 0);
+    add(Signal::kEvictions, "evicted from HBM",
+        run_ != nullptr && !run_->tiers.empty() ? static_cast<double>(run_->tiers[0].evictions)
+                                                : 0);
+    if (!panel.queries.empty()) panels_.push_back(std::move(panel));
   }
 
   void preemptions() {

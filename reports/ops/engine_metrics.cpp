@@ -45,6 +45,9 @@ constexpr SignalName kSignalNames[] = {
     {S::kTierQueries, "storage tiers: asked"},
     {S::kTierHits, "storage tiers: found"},
     {S::kHostBytes, "host bytes in use"},
+    {S::kHostTokens, "host KV tokens in use"},
+    {S::kHostTokensTotal, "host KV tokens"},
+    {S::kLoadTokens, "tokens loaded"},
     {S::kHostMemoryAvailable, "host memory available"},
     {S::kHostMemoryTotal, "host memory"},
 };

@@ -39,6 +39,9 @@ enum class Signal {
   kTierQueries,
   kTierHits,
   kHostBytes,
+  kHostTokens,
+  kHostTokensTotal,  ///< for which there is room
+  kLoadTokens,
   kHostMemoryAvailable,
   kHostMemoryTotal,
 };

@@ -7,6 +7,7 @@
 #include "reports/format.hpp"
 #include "reports/inputs_at.hpp"
 #include "reports/provenance.hpp"
+#include "sim/numbers.hpp"
 
 namespace spillway {
 
@@ -58,6 +59,7 @@ void add_engine(const Provenance& provenance, const EngineFlags* flags, OpsFigur
   if (out.run != nullptr) {
     out.engines = std::max<std::uint32_t>(1, static_cast<std::uint32_t>(out.run->engines.size()));
   }
+  out.page_tokens = parse_whole<std::int64_t>(text_at(engine, "page_size")).value_or(1);
   add_parts(engine, flags, out);
 }
 

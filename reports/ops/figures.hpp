@@ -26,6 +26,7 @@ struct OpsFigures {
   EngineRelease engine;              ///< empty: not known
   EngineRelease cache;               ///< a cache layer with metrics of its own, e.g. lmcache
   std::uint32_t engines = 1;         ///< that share what `run` counts
+  std::int64_t page_tokens = 1;      ///< of SGLang, which counts tokens
   AlertOptions alerts{};
 
   /// "the cell 64GiB of the plan "chat" (result 0123456789abcdef)".

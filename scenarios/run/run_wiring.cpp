@@ -347,6 +347,7 @@ std::unique_ptr<ChunkedConfig> RunWiring::chunked(std::uint32_t engine) const {
 EngineParts RunWiring::parts(std::uint32_t engine) const {
   EngineParts out;
   out.config = s_.engine;
+  out.config.sglang.seed = seed_of(engine);
   out.assemble = assembler_of(s_.engine);
   out.admission = s_.admission;
   out.eviction = s_.hbm_eviction;

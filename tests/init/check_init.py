@@ -57,6 +57,7 @@ ROUND_TRIPS = [
     ("agentic-sessions", ["engine.tensor_parallel_size=2", "engine.max_num_seqs=77"]),
     ("sglang-hicache", ["engine.tensor_parallel_size=2", "engine.hicache_write_policy=write_back"]),
     ("sglang-hicache", ["engine.async_scheduling=false", "engine.schedule_policy=lpm", "engine.chunked_prefill_size=0"]),
+    ("sglang-hicache", ["engine.enable_mixed_chunk=true", "engine.schedule_policy=dfs-weight", "engine.radix_eviction_policy=lfu"]),
     ("agentic-sessions", ["engine.pipeline_parallel_size=2", "engine.data_parallel_size=2"]),
     ("agentic-sessions", ["model={\"name\": \"Qwen3-32B\", \"weight_dtype\": \"fp8\", \"kv_dtype\": \"fp8\"}"]),
     ("agentic-sessions", ["model=gpt-oss-20b", "engine.hybrid_kv_cache=true"]),

@@ -4,6 +4,7 @@
 OUTDIR gets scenario.json and requests.jsonl. The requests are those of gen.py: shared prefixes, copies,
 next turns, odd lengths. Pools are small and reservations low, so that requests are retracted, chunked,
 refused, loaded back, and nodes demoted, deleted, evicted from the host. Each key keeps its default at times.
+Half of the scenarios have the keys of the decisions only; a stream of its own draws the others.
 """
 import random
 
@@ -75,6 +76,27 @@ def make_round(rng, scenario, page_bytes):
         link.update(latency_us=rng.choice([0, 0, 1000, 3000]), bandwidth=f"{pages_per_ms * page_bytes}KB/s")
 
 
+def make_beyond(rng, scenario):
+    """Keys beyond the decisions, S30 to S40."""
+    engine = scenario["engine"]
+    orders = ["dfs-weight", "dfs-weight", "lof", "random", "lpm"]
+    if rng.random() < 0.6:
+        engine["schedule_policy"] = rng.choice(orders)
+        if engine["schedule_policy"] == "random":
+            scenario["seed"] = rng.choice([1, 7, 2**40 + 3])
+    if rng.random() < 0.6:
+        engine["radix_eviction_policy"] = rng.choice(["lfu", "lfu", "slru", "slru", "fifo", "mru", "filo", "lru"])
+    if rng.random() < 0.6:
+        engine["enable_mixed_chunk"] = rng.choice([True, True, True, False])
+        if rng.random() < 0.5:                                   # long enough that chunks and decodes meet
+            p = engine.get("page_size", 1)
+            engine["chunked_prefill_size"] = max(p, rng.choice([16, 32, 64, 128]) // p * p)
+        if rng.random() < 0.6:
+            engine["max_total_tokens"] = engine["max_total_tokens"] * rng.choice([3, 4, 6]) // 2
+        elif rng.random() < 0.6:                                 # too little is reserved: a mixed batch may kill the engine
+            engine["schedule_conservativeness"] = rng.choice([0, 0, 0.02])
+
+
 def make(seed):
     rng = random.Random(f"sglang-{seed}")
     p = rng.choice([1, 1, 2, 4, 8, 16, 16, 32, 64])
@@ -134,6 +156,9 @@ def make(seed):
         make_tails(rng, scenario, rows, trace_block)
     if rng.random() < 0.25:
         make_round(rng, scenario, kv_bytes * engine.get("page_size", 1))
+    beyond = random.Random(f"sglang-beyond-{seed}")
+    if beyond.random() < 0.5:
+        make_beyond(beyond, scenario)
     return scenario, rows
 
 

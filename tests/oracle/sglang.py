@@ -39,7 +39,11 @@ class Config:
         self.chunk = chunk if chunk > 0 else None
         assert chunk <= 0 or chunk % self.p == 0
         self.max_prefill = e.get("max_prefill_tokens", 16384)
-        self.lpm = {"fcfs": False, "lpm": True}[e.get("schedule_policy", "fcfs")]
+        self.order = e.get("schedule_policy", "fcfs")
+        assert self.order in ("fcfs", "lpm", "dfs-weight", "lof", "random")
+        self.eviction = e.get("radix_eviction_policy", "lru")
+        self.mixed = e.get("enable_mixed_chunk", False) and self.chunk is not None     # S36
+        self.seed = scenario.get("seed", 1)
         self.max_new = e.get("max_new_tokens")
         self.overlap = e.get("async_scheduling", True)
         self.max_len = e.get("max_model_len")
@@ -250,7 +254,7 @@ class Engine(Former, Prefetcher):
             if r.out == r.output:
                 self.leave(r, insert=True)
                 self.end(r, "completed")
-            elif batch.prefill:
+            elif batch.prefill and not m.decodes:              # S39
                 self.stash(r, m.before + m.tokens, chunked=False)              # S9
 
     # ---------------------------------------------------------------- the loop

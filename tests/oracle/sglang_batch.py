@@ -2,6 +2,8 @@
 
 ρ and all budgets are exact: rem and off are integers in nano-tokens.
 """
+from collections import defaultdict
+
 from parts import ceil_div
 
 NANO = 10**9
@@ -11,6 +13,30 @@ IN_BATCH = 32                                  # lpm's both thresholds
 NO_TOKEN, STOP, GO = "NO_TOKEN", "stop", "go"
 
 
+# S33
+BITS = 2**64 - 1
+GOLDEN = 0x9e3779b97f4a7c15
+
+
+def mix(x):
+    x &= BITS
+    x ^= x >> 30
+    x = x * 0xbf58476d1ce4e5b9 & BITS
+    x ^= x >> 27
+    x = x * 0x94d049bb133111eb & BITS
+    return x ^ x >> 31
+
+
+def first_word(seed, text):
+    h = 0xcbf29ce484222325
+    for byte in text.encode():
+        h = (h ^ byte) * 0x100000001b3 & BITS
+    y = mix((mix(seed + GOLDEN) ^ h) + GOLDEN)
+    first, last = mix(y + GOLDEN), mix(y + 4 * GOLDEN)
+    total = first + last & BITS
+    return (total << 23 | total >> 41) + first & BITS
+
+
 class EngineDead(Exception):
     """§3: an allocation failed."""
 
@@ -18,8 +44,8 @@ class EngineDead(Exception):
 class Member:
     """One request of a batch: `tokens` computed after `before`; the middle chunk gives no answer."""
 
-    def __init__(self, request, tokens, middle=False):
-        self.request, self.tokens, self.middle = request, tokens, middle
+    def __init__(self, request, tokens, middle=False, decodes=False):
+        self.request, self.tokens, self.middle, self.decodes = request, tokens, middle, decodes
         self.before = request.kv
         self.preemptions = request.preemptions                 # as many as when it was formed
 
@@ -38,6 +64,12 @@ class Budget:
         self.tree, self.p, self.ceilp = engine.tree, cfg.p, engine.ceilp
         self.off = engine.rho * sum(min(r.max_new - r.out, CLIP) for r in engine.running)
         self.cur, self.inp, self.chk = 0, cfg.max_prefill, cfg.chunk
+        if cfg.mixed:                                          # S36
+            decodes = len(engine.running)
+            self.off += decodes * NANO
+            self.cur = decodes
+            self.inp -= decodes
+            self.chk = max(self.chk - decodes, cfg.p)
 
     def have(self):
         return (self.tree.free + self.tree.evictable) * self.p
@@ -125,8 +157,7 @@ class Former:
             self.full = True
             self.seen["no seat"] += 1
             return None
-        if self.cfg.lpm and len(self.waiting) <= 128:
-            self.order_by_prefix()
+        self.sort_queue()
         budget, members = Budget(self), []
         if self.chunked:
             self.continue_chunk(budget, members)
@@ -148,6 +179,41 @@ class Former:
             self.seen["prefill empty"] += 1
             return None
         return self.start(members)
+
+    def sort_queue(self):
+        """S30"""
+        order = self.cfg.order
+        if order == "lpm" and len(self.waiting) <= 128:
+            self.order_by_prefix()
+        elif order == "dfs-weight":
+            self.order_by_weight()
+        elif order == "lof":                                   # S31
+            self.waiting.sort(key=lambda r: -r.max_new)
+        elif order == "random":                                # S33
+            word = mix(first_word(self.cfg.seed, "schedule policy") + self.steps)
+            self.waiting.sort(key=lambda r: -(mix(word ^ r.id) >> 1))
+
+    def order_by_weight(self):
+        """S32"""
+        before = list(self.waiting)
+        at, weights, order = defaultdict(list), {}, []
+        for r in self.waiting:
+            node = self.tree.match(self.keys(r, (r.prompt + r.out) // self.cfg.p))[2]
+            at[node].append(r)
+
+        def weigh(node):
+            weights[node] = len(at[node]) + sum(weigh(child) for child in node.children.values())
+            return weights[node]
+
+        def walk(node):
+            for child in sorted(node.children.values(), key=lambda child: -weights[child]):
+                walk(child)
+            order.extend(at[node])
+
+        weigh(self.tree.root)
+        walk(self.tree.root)
+        self.waiting = order
+        self.seen["dfs-weight reordered"] += order != before
 
     def order_by_prefix(self):
         """lpm. The order persists."""
@@ -215,7 +281,7 @@ class Former:
                 tokens = rest
                 budget.charge(x, min(r.max_new, CLIP))
             else:
-                tokens = budget.chk // p * p
+                tokens = max(budget.chk // p * p, 0)           # S36: it may be overdrawn
                 if tokens:
                     self.chunked = r
                     budget.charge(tokens, 0)
@@ -241,6 +307,16 @@ class Former:
         if pages > self.tree.free:
             raise EngineDead
         self.tree.free -= pages
+        if self.cfg.mixed and self.running:                    # S37
+            self.running = [r for r in self.running if r.status is None]
+            decodes = self.decode_all()
+            if decodes is None:
+                self.seen["mixed: no room to decode"] += 1
+                self.tree.free += pages
+                raise EngineDead
+            self.seen["mixed"] += bool(decodes)
+            batch.members = members + decodes
+            self.running = []
         chosen = {m.request for m in members}
         self.slots += sum(r in chosen for r in self.waiting)
         self.waiting = [r for r in self.waiting if r not in chosen]
@@ -278,15 +354,22 @@ class Former:
             self.full = False
         if not self.running:
             return None
+        members = self.decode_all()
+        assert members is not None
+        return Batch(False, members)
+
+    def decode_all(self):
+        """All that run decode, or None where their pages are not there."""
         p = self.cfg.p
         self.tree.room(len(self.running) * p)
-        members = [Member(r, 1) for r in self.running]
+        pages = sum(r.kv % p == 0 for r in self.running)
+        if pages > self.tree.free:
+            return None
+        self.tree.free -= pages
+        members = [Member(r, 1, decodes=True) for r in self.running]
         for r in self.running:
-            if r.kv % p == 0:
-                self.tree.free -= 1
             r.kv += 1
-        assert self.tree.free >= 0
-        return Batch(False, members)
+        return members
 
     def fits(self, requests):
         need = self.cfg.p * sum(r.kv % self.cfg.p == 0 for r in requests)

@@ -8,6 +8,17 @@ free pages, pages of device nodes and pages that requests own always sum to the 
 import heapq
 from collections import Counter
 
+# S34. The least goes first.
+MOST_HITS = 2**24 - 1
+EVICTION = {
+    "lru": lambda node: node.time,
+    "lfu": lambda node: (min(node.hits, MOST_HITS), node.time),
+    "slru": lambda node: (node.hits >= 2, node.time),
+    "fifo": lambda node: node.made,
+    "mru": lambda node: -node.time,
+    "filo": lambda node: -node.made,
+}
+
 
 class Node:
     def __init__(self, parent, keys):
@@ -15,6 +26,7 @@ class Node:
         self.device = self.host = False        # resident on the device; has a copy on the host
         self.locks = self.hits = self.guards = 0
         self.time = 0                          # of the last access, §2.2
+        self.made = 0                          # of its creation, S34
 
     def __len__(self):
         return len(self.keys)
@@ -32,6 +44,7 @@ class Tree:
         self.evictable = 0                     # pages of device nodes with lock 0, §2.4
         self.host_free = cfg.host_pages
         self.clock = 0
+        self.rank = EVICTION[cfg.eviction]
         self.pending = []                      # loads not submitted yet: (deepest node, pages), §5.6
         self.stored = self.host_evictions = 0
         self.seen = Counter()                  # how often each rule was at work
@@ -47,6 +60,7 @@ class Tree:
         parent.children[keys[0]] = node
         self.nodes[node] = None
         self.touch(node)
+        node.made = self.clock
         return node
 
     def remove(self, node):
@@ -163,7 +177,7 @@ class Tree:
 
     def evict(self, tokens):
         self.seen["evict"] += 1
-        heap = [(n.time, n) for n in self.nodes if n.locks == 0 and self.device_leaf(n)]
+        heap = [(self.rank(n), n) for n in self.nodes if n.locks == 0 and self.device_leaf(n)]
         heapq.heapify(heap)
         left, staged = 0, []                                   # pages that have left; write_back's written nodes
         while left * self.p < tokens and heap:
@@ -192,7 +206,7 @@ class Tree:
                 left += self.drop(node)
             parent = node.parent
             if parent is not self.root and self.device_leaf(parent):
-                heapq.heappush(heap, (parent.time, parent))
+                heapq.heappush(heap, (self.rank(parent), parent))
         self.flush(staged)
 
     def take_off(self, node):
@@ -233,10 +247,10 @@ class Tree:
     # ---------------------------------------------------------------- §5.1, §5.2, §5.4: copies on the host
 
     def hit(self, node, chunked):
-        if not self.cfg.hicache or chunked or self.cfg.policy == "write_back":
+        if chunked or self.cfg.policy == "write_back":         # S35: without HiCache they count too
             return
         node.hits += 1
-        if not node.host and node.hits >= self.cfg.threshold:
+        if self.cfg.hicache and not node.host and node.hits >= self.cfg.threshold:
             if node.parent.host:                               # the root counts as copied
                 if self.write(node):
                     self.lock(node)                            # until acknowledged
@@ -256,7 +270,7 @@ class Tree:
         return self.engine.submit_write(node)
 
     def evict_host(self, pages):
-        heap = [(n.time, n) for n in self.nodes if n.host and not n.device and not n.children]
+        heap = [(self.rank(n), n) for n in self.nodes if n.host and not n.device and not n.children]
         heapq.heapify(heap)
         left = 0
         while left < pages and heap:
@@ -270,7 +284,7 @@ class Tree:
             self.seen["host eviction"] += 1
             parent = node.parent
             if not parent.children and not parent.device:
-                heapq.heappush(heap, (parent.time, parent))
+                heapq.heappush(heap, (self.rank(parent), parent))
         self.host_evictions += left
 
     # ---------------------------------------------------------------- §5.5: load back

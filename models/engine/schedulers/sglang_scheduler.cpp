@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sim/error.hpp"
+#include "sim/rng.hpp"
 
 namespace spillway {
 
@@ -34,6 +35,7 @@ SglangScheduler::SglangScheduler(const Environment& environment)
   ratio_ = first_ratio_;
   most_running_ = static_cast<std::uint32_t>(
       std::min<std::int64_t>(rules_.max_running_requests, pool_tokens() / 2));
+  draws_ = Stream(rules_.seed, "schedule policy").bits();
 }
 
 std::int64_t SglangScheduler::paged(std::int64_t tokens) const {
@@ -232,7 +234,7 @@ bool SglangScheduler::form_prefill(Time now, StepPlan& plan) {
     short_ = false;
     return false;
   }
-  if (rules_.longest_prefix_first && waiting_.size() <= kMostSorted) sort_by_prefix();
+  sort_queue();
 
   Budget budget;
   std::int64_t estimated = 0;
@@ -240,6 +242,14 @@ bool SglangScheduler::form_prefill(Time now, StepPlan& plan) {
   budget.reserved_nano = ratio_ * estimated;
   budget.input = rules_.max_prefill_tokens;
   budget.chunk = rules_.chunked_prefill_size;
+  if (mixes()) {
+    const auto decodes = static_cast<std::int64_t>(running_.size());
+    budget.reserved_nano += decodes * kNano;
+    budget.taken = decodes;
+    budget.input -= decodes;
+    // Model: a page at least. Upstream would have the prompt that goes on compute less than nothing.
+    budget.chunk = std::max<std::int64_t>(budget.chunk - decodes, page());
+  }
   if (chunk_) go_on_with_chunk(budget, now, plan);
   HicacheStorage* const storage = env_.cache.storage();
   for (std::size_t passed = 0; passed < waiting_.size();) {
@@ -268,12 +278,23 @@ bool SglangScheduler::form_prefill(Time now, StepPlan& plan) {
   const std::int64_t spare =
       page() > 1 ? std::int64_t{page()} * std::int64_t(plan.items.size()) : 0;
   tree_.make_room(static_cast<std::uint64_t>(budget.tokens + spare));
-  if (tree_.free_pages() < static_cast<std::uint64_t>(budget.pages)) {
-    plan.fatal = dead_ = true;
-    return false;
-  }
+  if (tree_.free_pages() < static_cast<std::uint64_t>(budget.pages)) return die(plan);
   tree_.take(static_cast<std::uint64_t>(budget.pages));
+  if (!mixes() || running_.empty()) return true;
+  std::erase_if(running_, [&](const Seat& seat) { return !lives(seat); });
+  if (!decode_running(plan)) return die(plan);
+  running_.clear();  // they are back when this batch is merged
   return true;
+}
+
+/// Memory that was there is not: the process ends. The batch was none.
+bool SglangScheduler::die(StepPlan& plan) {
+  for (const Handle h : first_scheduled_) {
+    requests_[h].scheduled = kNever;
+    requests_[h].cached_tokens = {};
+  }
+  plan.fatal = dead_ = true;
+  return false;
 }
 
 void SglangScheduler::go_on_with_chunk(Budget& budget, Time now, StepPlan& plan) {
@@ -318,7 +339,7 @@ SglangScheduler::Verdict SglangScheduler::admit(Handle h, Budget& budget, Time n
   if (too_much && paged(rest) >= budget.input) return leave(Verdict::kStop);
   const bool ends = !chunked() || paged(rest) <= budget.chunk;
   const std::int64_t tokens = ends ? rest : budget.chunk / page() * page();
-  if (tokens == 0) return leave(Verdict::kStop);
+  if (tokens <= 0) return leave(Verdict::kStop);
 
   d.node = loads ? match.last : match.device;
   d.locked = match.device_pages + (loads ? match.host_pages : 0);
@@ -399,8 +420,54 @@ void SglangScheduler::on_step_end(StepPlan& plan, Time /*now*/) {
   }
 }
 
-// ---- the longest prefix first
-// --------------------------------------------------------------------
+// ---- the order of the queue
+// --------------------------------------------------------------------------------
+
+void SglangScheduler::sort_queue() {
+  ranked_.clear();
+  switch (rules_.queue) {
+    case QueuePolicy::kArrival:
+      return;
+    case QueuePolicy::kLongestPrefix:
+      if (waiting_.size() <= kMostSorted) sort_by_prefix();
+      return;
+    case QueuePolicy::kHeaviestBranch:
+      return sort_by_weight();
+    case QueuePolicy::kLongestOutput:
+      for (std::uint32_t i = 0; i < waiting_.size(); ++i) {
+        ranked_.push_back({held(waiting_[i]).max_new, i, waiting_[i]});
+      }
+      return take_order();
+    case QueuePolicy::kRandom:
+      break;
+  }
+  // Another order for each batch; passes that form none leave it as it is.
+  const std::uint64_t draw = mix64(draws_ + formed_);
+  for (std::uint32_t i = 0; i < waiting_.size(); ++i) {
+    const std::uint64_t bits = mix64(draw ^ raw(requests_[waiting_[i]].id));
+    ranked_.push_back({static_cast<std::int64_t>(bits >> 1), i, waiting_[i]});
+  }
+  take_order();
+}
+
+void SglangScheduler::take_order() {
+  std::sort(ranked_.begin(), ranked_.end(), [](const Ranked& a, const Ranked& b) {
+    return a.rank != b.rank ? a.rank > b.rank : a.at < b.at;
+  });
+  for (std::size_t i = 0; i < ranked_.size(); ++i) waiting_[i] = ranked_[i].request;
+}
+
+/// Those that meet in the cache go one behind the other.
+void SglangScheduler::sort_by_weight() {
+  found_.clear();
+  for (std::uint32_t i = 0; i < waiting_.size(); ++i) {
+    const Handle h = waiting_[i];
+    found_.push_back(tree_.match(held(h).chain, requests_[h].tokens() / page()).device);
+    ranked_.push_back({0, i, h});
+  }
+  tree_.order_by_weight(found_, order_);
+  for (std::size_t i = 0; i < order_.size(); ++i) waiting_[i] = ranked_[order_[i]].request;
+}
 
 /// Both begin alike, as far as the trace's ids tell.
 bool SglangScheduler::alike(Handle a, Handle b) const {
@@ -419,9 +486,8 @@ bool SglangScheduler::alike(Handle a, Handle b) const {
 /// Of several that begin alike and find little, the first goes ahead of all and the others last:
 /// they find what it has computed.
 void SglangScheduler::sort_by_prefix() {
-  ranked_.clear();
   first_alike_.clear();
-  for (std::size_t i = 0; i < waiting_.size(); ++i) {
+  for (std::uint32_t i = 0; i < waiting_.size(); ++i) {
     const Handle h = waiting_[i];
     const std::int64_t known = requests_[h].tokens();
     const RadixTree::Match match =
@@ -433,11 +499,9 @@ void SglangScheduler::sort_by_prefix() {
                          [&](Handle other) { return alike(h, other); });
       if (!last) first_alike_.push_back(h);
     }
-    ranked_.push_back({last ? -1 : std::min(found, known - 1), h});
+    ranked_.push_back({last ? -1 : std::min(found, known - 1), i, h});
   }
-  std::stable_sort(ranked_.begin(), ranked_.end(),
-                   [](const Ranked& a, const Ranked& b) { return a.found > b.found; });
-  for (std::size_t i = 0; i < ranked_.size(); ++i) waiting_[i] = ranked_[i].request;
+  take_order();
 }
 
 // ---- decodes
@@ -464,13 +528,22 @@ bool SglangScheduler::form_decode(Time now, StepPlan& plan) {
   }
   if (running_.size() < before) full_ = false;
   if (running_.empty()) return false;
+  const bool room = decode_running(plan);
+  KV_ASSERT(room, "{} decodes that fitted do not", running_.size());
+  return true;
+}
+
+/// All that run join the batch; false where their pages are not there.
+bool SglangScheduler::decode_running(StepPlan& plan) {
   tree_.make_room(running_.size() * page());
-  tree_.take(tokens_to_decode(running_) / page());
+  const std::uint64_t pages = tokens_to_decode(running_) / page();
+  if (tree_.free_pages() < pages) return false;
+  tree_.take(pages);
   for (const Seat& seat : running_) {
     Held& d = held(seat.request);
     plan.items.push_back({seat.request, 1, d.kv++, true});
+    batch().seats.push_back(seat);
   }
-  batch().seats = running_;
   return true;
 }
 
@@ -520,7 +593,10 @@ void SglangScheduler::retract(Time now, StepPlan& plan) {
 
 TierLevel SglangScheduler::level(std::uint32_t) const {
   const RadixTree::Counters& c = tree_.counters();
-  const std::uint64_t used = config_.num_gpu_blocks - tree_.free_pages() - tree_.evictable_pages();
+  // What a process that has ended held is nobody's.
+  const std::uint64_t taken =
+      config_.num_gpu_blocks - tree_.free_pages() - tree_.evictable_pages();
+  const std::uint64_t used = dead_ ? 0 : taken;
   return {c.inserted, c.evicted, static_cast<std::uint32_t>(tree_.device_pages()),
           static_cast<std::uint32_t>(used)};
 }

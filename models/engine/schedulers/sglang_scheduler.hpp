@@ -2,9 +2,10 @@
 // schedule_policy.py, schedule_batch.py, scheduler_components/new_token_ratio_tracker.py
 // @ 9fec359a).
 //
-// A batch computes prompts or decodes, never both; prompts go first. A prompt is admitted if it
-// fits beside what running requests are estimated to generate: a share of what they may, which
-// falls with every decode and rises when a decode finds no room and requests are retracted.
+// A batch computes prompts or decodes, and both with mixed chunks only; prompts go first. A prompt
+// is admitted if it fits beside what running requests are estimated to generate: a share of what
+// they may, which falls with every decode and rises when a decode finds no room and requests are
+// retracted.
 //
 // With overlap the next batch is formed while one computes, without knowing its tokens: whoever
 // ends with it decodes once more.
@@ -97,6 +98,7 @@ class SglangScheduler final : public Scheduler, public BatchFormer {
   std::uint32_t left_of(const Seat& seat) const;
   bool lives(const Seat& seat) const { return held(seat.request).turn == seat.turn; }
   bool chunked() const { return rules_.chunked_prefill_size > 0; }
+  bool mixes() const { return chunked() && rules_.mixed_chunks; }
   Held& held(Handle h) { return held_[static_cast<std::size_t>(h)]; }
   const Held& held(Handle h) const { return held_[static_cast<std::size_t>(h)]; }
   std::int64_t pool_tokens() const { return std::int64_t{config_.num_gpu_blocks} * page(); }
@@ -108,7 +110,10 @@ class SglangScheduler final : public Scheduler, public BatchFormer {
   void stash_chunk();
   void merge_last();
   bool form_prefill(Time now, StepPlan& plan);
+  void sort_queue();
   void sort_by_prefix();
+  void sort_by_weight();
+  void take_order();
   bool alike(Handle a, Handle b) const;
   std::int64_t rest_nano(const Budget& budget) const;
   void charge(Budget& budget, std::int64_t tokens, std::int64_t more) const;
@@ -117,6 +122,8 @@ class SglangScheduler final : public Scheduler, public BatchFormer {
   Verdict admit(Handle h, Budget& budget, Time now, StepPlan& plan);
   void add(Handle h, std::uint32_t tokens, bool ends, Budget& budget, Time now, StepPlan& plan);
   bool form_decode(Time now, StepPlan& plan);
+  bool decode_running(StepPlan& plan);
+  bool die(StepPlan& plan);
   std::uint64_t tokens_to_decode(const std::vector<Seat>& seats) const;
   void retract(Time now, StepPlan& plan);
   void give_up(Handle h);
@@ -147,11 +154,15 @@ class SglangScheduler final : public Scheduler, public BatchFormer {
   PrefixCacheCounters counters_;
   std::vector<Seat> sorted_;  ///< scratch
   struct Ranked {
-    std::int64_t found;
+    std::int64_t rank;  ///< the greatest goes first, of equal ones who is first now
+    std::uint32_t at;
     Handle request;
   };
   std::vector<Ranked> ranked_;
   std::vector<Handle> first_alike_;
+  std::vector<RadixTree::Node> found_;
+  std::vector<std::uint32_t> order_;
+  std::uint64_t draws_;  ///< of a random queue
 };
 
 }  // namespace spillway

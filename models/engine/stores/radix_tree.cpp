@@ -11,6 +11,13 @@ namespace {
 // Shorter prefixes are computed again (hiradix_cache.py, load_back_threshold).
 constexpr std::uint64_t kLeastLoadTokens = 10;
 
+// evict_policy.py, SLRUStrategy
+constexpr std::uint32_t kProtectedHits = 2;
+
+// An order by hits, then by access: more hits than this count as so many.
+constexpr std::uint32_t kMostHits = (1U << 24) - 1;
+constexpr std::uint32_t kAccessBits = 40;
+
 }  // namespace
 
 /// Where a walk is in a chain, of which it looks at the first pages only.
@@ -63,7 +70,7 @@ RadixTree::Node RadixTree::make(Node parent) {
   key.clear();
   nodes_[node] = {};
   nodes_[node].key = std::move(key);
-  nodes_[node].access = ++clock_;
+  nodes_[node].access = nodes_[node].made = nodes_[node].branch = ++clock_;
   link(node, parent);
   return node;
 }
@@ -98,10 +105,33 @@ void RadixTree::remove(Node node) {
 }
 
 void RadixTree::touch(Node node) {
-  Data& d = nodes_[node];
-  d.access = ++clock_;
-  if (device_leaves_.contains(node)) device_leaves_.rekey(node, d.access);
-  if (host_leaves_.contains(node)) host_leaves_.rekey(node, d.access);
+  nodes_[node].access = ++clock_;
+  reorder(node);
+}
+
+/// The least of those that can leave goes first.
+std::uint64_t RadixTree::leaves_at(const Data& d) const {
+  switch (config_.eviction) {
+    case RadixEviction::kLru:
+      break;
+    case RadixEviction::kLfu:
+      return std::uint64_t{std::min(d.hits, kMostHits)} << kAccessBits | d.access;
+    case RadixEviction::kSlru:
+      return std::uint64_t{d.hits >= kProtectedHits} << kAccessBits | d.access;
+    case RadixEviction::kFifo:
+      return d.made;
+    case RadixEviction::kMru:
+      return ~d.access;
+    case RadixEviction::kFilo:
+      return ~d.made;
+  }
+  return d.access;
+}
+
+void RadixTree::reorder(Node node) {
+  const std::uint64_t key = leaves_at(nodes_[node]);
+  if (device_leaves_.contains(node)) device_leaves_.rekey(node, key);
+  if (host_leaves_.contains(node)) host_leaves_.rekey(node, key);
 }
 
 /// Among those that can leave the device or host memory, or no longer.
@@ -110,7 +140,7 @@ void RadixTree::rank(Node node) {
   const Data& d = nodes_[node];
   const auto keep = [&](IndexHeap& heap, bool in) {
     if (in == heap.contains(node)) return;
-    in ? heap.push(node, d.access) : heap.erase(node);
+    in ? heap.push(node, leaves_at(d)) : heap.erase(node);
   };
   keep(device_leaves_, d.device && d.locks == 0 && d.device_children == 0 && !d.skipped);
   keep(host_leaves_, !d.device && d.guards == 0 && d.first_child == kNone);
@@ -155,6 +185,7 @@ RadixTree::Node RadixTree::split(Node node, std::uint32_t pages) {
   above.copy = below.copy;
   above.locks = below.locks;
   above.hits = below.hits;
+  above.branch = below.branch;
   above.device_children = below.device ? 1 : 0;
   child_by_page_.place(above.key.front().first) = upper;
   child_by_page_.place(below.key.front().first) = node;
@@ -275,10 +306,12 @@ void RadixTree::unlock(Node node) {
 
 /// Copies are contiguous from the root on.
 void RadixTree::hit(Node node) {
-  if (config_.write_after == 0 || config_.host_pages == 0) return;
+  if (config_.write_after == 0) return;
   Data& d = nodes_[node];
   ++d.hits;
-  if (d.copy || d.hits < config_.write_after || !nodes_[d.parent].copy) return;
+  if (config_.eviction != RadixEviction::kLru) reorder(node);
+  if (config_.host_pages == 0 || d.copy || d.hits < config_.write_after) return;
+  if (!nodes_[d.parent].copy) return;
   if (write(node)) lock(node);
 }
 
@@ -496,6 +529,47 @@ std::uint64_t RadixTree::drop_subtree(Node top) {
     remove(*n);
   }
   return freed;
+}
+
+// ---- the order of a queue
+// ------------------------------------------------------------------------------
+
+void RadixTree::order_by_weight(std::span<const Node> found, std::vector<std::uint32_t>& order) {
+  weights_.resize(std::max<std::size_t>(weights_.size(), heap_ids_ + 1));
+  weighed_.clear();
+  for (const Node at : found) {
+    for (Node n = at; n != kRoot; n = nodes_[n].parent) {
+      if (weights_[n].requests++ == 0) weighed_.push_back(n);
+    }
+  }
+  // Children of one node side by side, the heaviest first.
+  const auto before = [&](Node a, Node b) {
+    const Data& x = nodes_[a];
+    const Data& y = nodes_[b];
+    if (x.parent != y.parent) return x.parent < y.parent;
+    const std::uint32_t v = weights_[a].requests;
+    const std::uint32_t w = weights_[b].requests;
+    return v != w ? v > w : x.branch < y.branch;
+  };
+  std::sort(weighed_.begin(), weighed_.end(), before);
+  // Those below a child are one stretch of the order; a node's own come behind its children's.
+  subtree_.assign(1, kRoot);
+  weights_[kRoot].place = 0;
+  while (!subtree_.empty()) {
+    const Node parent = subtree_.back();
+    subtree_.pop_back();
+    std::uint32_t& place = weights_[parent].place;
+    auto child = std::partition_point(weighed_.begin(), weighed_.end(),
+                                      [&](Node n) { return nodes_[n].parent < parent; });
+    for (; child != weighed_.end() && nodes_[*child].parent == parent; ++child) {
+      weights_[*child].place = place;
+      place += weights_[*child].requests;
+      subtree_.push_back(*child);
+    }
+  }
+  order.resize(found.size());
+  for (std::uint32_t i = 0; i < found.size(); ++i) order[weights_[found[i]].place++] = i;
+  for (const Node n : weighed_) weights_[n].requests = 0;
 }
 
 void RadixTree::check_drained() const {

@@ -3,8 +3,8 @@
 //
 // A node is a run of pages that requests have met together; a walk that ends within one splits it.
 // Pages of a node are on the device, in host memory, or both; those only in host memory lie below
-// all that are on the device. Nodes are ordered by their last access, a counter that every visit
-// and every new node advances: no two are equal.
+// all that are on the device. Nodes leave in the order of their last access or as another policy
+// says; time is a counter that every visit and every new node advances: no two are equal.
 //
 // What requests hold of the device beyond the nodes that they lock is counted here, not named.
 #pragma once
@@ -13,6 +13,7 @@
 #include <span>
 #include <vector>
 
+#include "models/releases/sglang_config.hpp"
 #include "policies/containers/index_heap.hpp"
 #include "sim/ids.hpp"
 #include "sim/slab.hpp"
@@ -41,6 +42,7 @@ class RadixTree {
     std::uint64_t device_pages = 0;
     std::uint64_t host_pages = 0;   ///< 0: no host pool
     std::uint32_t write_after = 0;  ///< insertions; 0: when the device evicts
+    RadixEviction eviction = RadixEviction::kLru;
   };
   /// Copies from the device to host memory, as they are decided.
   class Copies {
@@ -104,6 +106,10 @@ class RadixTree {
   void take(std::uint64_t pages) { free_ -= pages; }
   void give(std::uint64_t pages) { free_ += pages; }
 
+  /// Of waiting requests, by the node that each has found on the device: first goes who is deepest
+  /// where most wait (schedule_policy.py, _sort_by_dfs_weight). `order` becomes their indices.
+  void order_by_weight(std::span<const Node> found, std::vector<std::uint32_t>& order);
+
   std::uint64_t free_pages() const { return free_; }
   std::uint64_t evictable_pages() const { return evictable_; }
   std::uint64_t device_pages() const { return on_device_; }
@@ -126,6 +132,8 @@ class RadixTree {
     std::uint32_t hits = 0;
     std::uint32_t device_children = 0;
     std::uint64_t access = 0;
+    std::uint64_t made = 0;
+    std::uint64_t branch = 0;  ///< when its parent got a child that begins so
     bool device = false;
     bool copy = false;     ///< in host memory, or on the way there
     bool skipped = false;  ///< by the eviction under way
@@ -137,6 +145,8 @@ class RadixTree {
   void unlink(Node node);
   void remove(Node node);
   void touch(Node node);
+  std::uint64_t leaves_at(const Data& d) const;
+  void reorder(Node node);
   void rank(Node node);
   std::uint64_t tokens_of(std::uint64_t pages) const { return pages * config_.page_tokens; }
   std::uint32_t common(Node node, Cursor& cursor) const;
@@ -156,7 +166,7 @@ class RadixTree {
   Copies& copies_;
   Slab<Data> nodes_;
   SparseColumn<Node> child_by_page_;  ///< the node that begins with a page; 0: none
-  IndexHeap device_leaves_{0};        ///< unlocked, without children on the device; by access
+  IndexHeap device_leaves_{0};        ///< unlocked, without children on the device
   IndexHeap host_leaves_{0};          ///< host-only, without children
   Node heap_ids_ = 0;  ///< of nodes that both know
   std::uint64_t clock_ = 0;
@@ -168,6 +178,13 @@ class RadixTree {
   std::vector<Node> staged_;   ///< written for the eviction under way
   std::vector<Node> skipped_;  ///< it could neither write nor drop these
   std::vector<Node> subtree_;  ///< scratch
+  /// Scratch of order_by_weight, by node.
+  struct Weight {
+    std::uint32_t requests = 0;  ///< at the node and below it
+    std::uint32_t place = 0;     ///< of the next of them
+  };
+  std::vector<Weight> weights_;
+  std::vector<Node> weighed_;
 };
 
 }  // namespace spillway

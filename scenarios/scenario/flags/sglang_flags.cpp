@@ -74,7 +74,10 @@ class SglangFlags {
     add(fmt::format("--max-running-requests {}", g.max_running_requests));
     add(fmt::format("--chunked-prefill-size {}", g.chunked_prefill_size));
     add(fmt::format("--max-prefill-tokens {}", g.max_prefill_tokens));
-    add(fmt::format("--schedule-policy {}", g.longest_prefix_first ? "lpm" : "fcfs"));
+    add(fmt::format("--schedule-policy {}",
+                    kQueuePolicyNames[static_cast<std::size_t>(g.queue)]));
+    add_eviction();
+    if (g.mixed_chunks) add("--enable-mixed-chunk");
     const double conservativeness =
         static_cast<double>(g.conservativeness) / static_cast<double>(kNano);
     add(fmt::format("--schedule-conservativeness {:g}", conservativeness));
@@ -84,6 +87,17 @@ class SglangFlags {
       out_.not_covered.push_back(
           fmt::format("max_new_tokens {}: it goes with each request", g.max_new_tokens));
     }
+  }
+
+  void add_eviction() {
+    const RadixEviction policy = s_.engine.sglang.eviction;
+    if (policy == RadixEviction::kLru) return;  // SGLang's own
+    const std::string_view name = kRadixEvictionNames[static_cast<std::size_t>(policy)];
+    if (policy == RadixEviction::kLfu || policy == RadixEviction::kSlru) {
+      return add(fmt::format("--radix-eviction-policy {}", name));
+    }
+    out_.not_covered.push_back(fmt::format(
+        "radix_eviction_policy {}: SGLang has it, but its command line does not take it", name));
   }
 
   /// Whole GB of each rank: --hicache-size rounds up, so that as much as asked for is there.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "models/releases/host_sizes.hpp"
@@ -45,6 +46,7 @@ constexpr FlagRow kSglangFlags[] = {
     {"--kv-cache-dtype", "", kOne, kHandled, "", ""},
     {"--schedule-policy", "", kOne, kHandled, "", ""},
     {"--radix-eviction-policy", "", kOne, kHandled, "", ""},
+    {"--enable-mixed-chunk", "", kNone, kHandled, "", ""},
     {"--disable-overlap-schedule", "", kNone, kHandled, "", ""},
     {"--disable-cuda-graph", "", kNone, kHandled, "", ""},
     {"--enable-hierarchical-cache", "", kNone, kHandled, "", ""},
@@ -58,7 +60,6 @@ constexpr FlagRow kSglangFlags[] = {
     {"--enable-priority-scheduling", "", kNone, kNotModelled, "",
      "requests are taken as they come"},
     {"--disable-radix-cache", "", kNone, kNotModelled, "", "prefixes are cached all the same"},
-    {"--enable-mixed-chunk", "", kNone, kNotModelled, "", "prompts and decodes run apart"},
     {"--dp-size", "--dp", kOne, kNotModelled, "", "one engine of these: fleet.replicas has more"},
     {"--data-parallel-size", "", kOne, kNotModelled, "",
      "one engine of these: fleet.replicas has more"},
@@ -89,8 +90,9 @@ constexpr FlagRow kSglangFlags[] = {
     {"--node-rank", "", kOne, kNoEffect, "", kServing},
 };
 
-// server_args.py sets it by GPU and graphs; most GPUs of 80 GB end near this.
-constexpr double kUsualFraction = 0.88;
+bool is_one_of(std::string_view name, std::span<const std::string_view> names) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
 
 const FlagRow* row_of(std::string_view flag) {
   const auto* const found =
@@ -208,13 +210,15 @@ class SglangArguments {
     } else if (flag == "--kv-cache-dtype") {
       if (argument.value.starts_with("fp8")) put(argument, "model.kv_dtype", "fp8");
     } else if (flag == "--schedule-policy") {
-      if (argument.value == "lpm" || argument.value == "fcfs")
+      if (is_one_of(argument.value, kQueuePolicyNames))
         return put(argument, "engine.schedule_policy", argument.value);
       draft_.remark(Standing::kNotModelled, argument.written, "requests are taken as they come");
     } else if (flag == "--radix-eviction-policy") {
-      if (argument.value == "lru")
-        return draft_.remark(Standing::kUsed, argument.written, "as it is here");
+      if (is_one_of(argument.value, kRadixEvictionNames))
+        return put(argument, "engine.radix_eviction_policy", argument.value);
       draft_.remark(Standing::kNotModelled, argument.written, "the least recently used leaves");
+    } else if (flag == "--enable-mixed-chunk") {
+      put(argument, "engine.enable_mixed_chunk", true);
     } else if (flag == "--disable-overlap-schedule") {
       put(argument, "engine.async_scheduling", false);
     } else if (flag == "--disable-cuda-graph") {
@@ -244,11 +248,9 @@ class SglangArguments {
                     "--max-total-tokens is taken for the pool");
     }
     if (draft_.has("engine.mem_fraction_static") || draft_.has("engine.max_total_tokens")) return;
-    draft_.set("engine.mem_fraction_static", kUsualFraction, "ASSUMED: near SGLang's own choice");
     draft_.remark(Standing::kAssumed, "--mem-fraction-static",
-                  fmt::format("{}: SGLang chooses by GPU. Its log says max_total_num_tokens, which "
-                              "is engine.max_total_tokens",
-                              kUsualFraction));
+                  "as SGLang chooses by GPU, chunks and graphs. Its log says max_total_num_tokens, "
+                  "which is engine.max_total_tokens");
   }
 
   /// A size is of each rank, in GB of 10^9 bytes, and goes before a ratio.

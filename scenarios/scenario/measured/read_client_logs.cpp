@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "scenarios/scenario/config/json_source.hpp"
+#include "scenarios/scenario/config/object_reader.hpp"
 #include "scenarios/scenario/measured/measured_parts.hpp"
 #include "sim/error.hpp"
 #include "traces/trace_reader.hpp"

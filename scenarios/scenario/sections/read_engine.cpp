@@ -38,7 +38,6 @@ constexpr std::string_view kLoadFailures[] = {"fail", "recompute"};
 constexpr auto kRuleSetNames = rule_set_names();
 constexpr std::string_view kResidencies[] = {"full", "streaming"};
 constexpr std::string_view kPreemptionModes[] = {"recompute", "swap"};
-constexpr std::string_view kSchedulePolicies[] = {"fcfs", "lpm"};
 
 constexpr Key kEngineKeys[] = {
     aside(text_key("preset", "Release of the engine: vllm is the newest, vllm@0.23 a given one.",
@@ -147,15 +146,25 @@ constexpr Key kEngineKeys[] = {
     integer_key("max_total_tokens", 1, kMostTokens, "sglang: tokens of the device pool.",
                 "sized by mem_fraction_static"),
     number_key("mem_fraction_static", 0.01, 1,
-               "sglang: share of the GPU memory for weights and KV."),
+               "sglang: share of the GPU memory for weights and KV.",
+               "as SGLang chooses it by GPU, chunks and graphs"),
     integer_key("max_running_requests", 1, 1 << 20, "sglang: most requests that run.", "2048"),
     integer_key("chunked_prefill_size", -1, 1 << 24,
                 "sglang: tokens of a prompt that a batch computes. At most 0: all of them.",
                 "8192"),
     integer_key("max_prefill_tokens", 1, 1 << 24,
                 "sglang: tokens of prompts after which a batch takes no more.", "16384"),
-    choice_key("schedule_policy", kSchedulePolicies,
-               "sglang: fcfs, by arrival. lpm, longest cached prefix first.", "fcfs"),
+    choice_key("schedule_policy", kQueuePolicyNames,
+               "sglang: which prompts go first. fcfs: by arrival. lpm: longest cached prefix. "
+               "dfs-weight: where most wait for one prefix. lof: longest answer.",
+               "fcfs"),
+    choice_key("radix_eviction_policy", kRadixEvictionNames,
+               "sglang: which part of the radix cache leaves first, on the device and in host "
+               "memory.",
+               "lru"),
+    flag_key("enable_mixed_chunk",
+             "sglang: whether decodes join a batch of prompts that are computed in chunks.",
+             "false"),
     number_key("schedule_conservativeness", 0, 1000,
                "sglang: above 1, fewer requests are admitted and fewer retracted.", "1"),
     integer_key("max_new_tokens", 1, 1 << 26,

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "models/catalogue/model_spec.hpp"
 #include "models/engine/connectors/load_wait.hpp"
@@ -22,18 +23,87 @@ namespace {
 
 constexpr double kDefaultRatio = 2;  // server_args.py, hicache_ratio
 
+/// The choice of a row of `names`, the first where nothing is said.
+template <class Choice>
+Choice chosen(const ObjectReader& engine, const char* key,
+              std::span<const std::string_view> names) {
+  const std::string text = engine.text(key).value_or(std::string(names.front()));
+  return static_cast<Choice>(std::find(names.begin(), names.end(), text) - names.begin());
+}
+
+// server_args.py, in MiB: memory of a GPU below which it captures graphs for so many requests, and
+// with four ranks or more for so many.
+struct GraphLimit {
+  std::int64_t below;
+  std::int64_t requests;
+  std::int64_t of_ranks;
+};
+constexpr GraphLimit kGraphLimits[] = {
+    {20 << 10, 8, 8}, {35 << 10, 24, 80}, {60 << 10, 32, 160}, {160 << 10, 256, 512}};
+constexpr std::int64_t kMostGraphRequests = 512;
+constexpr std::int64_t kManyRanks = 4;
+constexpr double kConstantMib = 512;
+constexpr double kMibPerToken = 1.5;  // of activations
+constexpr std::int64_t kLeastTokens = 2048;
+constexpr double kMibPerRank = 128;
+constexpr double kMibPerGraphRequest = 2;
+constexpr double kMibPerPromptGraph = 8;
+constexpr std::int64_t kMlaPromptGraph = 2048;  // tokens of the largest
+constexpr std::int64_t kLargeGpuMib = 60 << 10;
+constexpr double kLeastOnLargeGpu = 10 << 10;
+
+/// Sizes up to `most` for which it captures graphs of prompts.
+std::int64_t prompt_graphs(std::int64_t most) {
+  struct Range {
+    std::int64_t first, last, step;
+  };
+  std::int64_t count = 0;
+  for (const Range& r : {Range{4, 32, 4}, Range{48, 256, 16}, Range{288, 512, 32},
+                         Range{576, 1024, 64}, Range{1280, most, 256}}) {
+    if (most >= r.first) count += (std::min(most, r.last) - r.first) / r.step + 1;
+  }
+  return count;
+}
+
+/// What SGLang takes where nobody says (server_args.py).
+double usual_share(const ObjectReader& engine, const Scenario& s) {
+  const SglangConfig& g = s.engine.sglang;
+  const std::int64_t memory = s.gpu->memory_bytes >> 20;
+  const std::int64_t ranks = s.engine.tensor_parallel;
+  double reserved = kConstantMib + kMibPerRank * static_cast<double>(ranks);
+  const std::int64_t tokens =
+      g.chunked_prefill_size > 0 ? g.chunked_prefill_size : std::int64_t{g.max_prefill_tokens};
+  reserved += kMibPerToken * static_cast<double>(std::max(tokens, kLeastTokens));
+  if (!engine.boolean("enforce_eager").value_or(false)) {
+    std::int64_t requests = kMostGraphRequests;
+    for (const GraphLimit& row : kGraphLimits) {
+      if (memory >= row.below) continue;
+      requests = ranks < kManyRanks ? row.requests : row.of_ranks;
+      break;
+    }
+    requests = engine.integer("max_cudagraph_capture_size").value_or(requests);
+    const std::int64_t longest = s.model->spec->is_mla()
+                                     ? std::min(g.chunked_prefill_size, kMlaPromptGraph)
+                                     : g.chunked_prefill_size;
+    reserved += kMibPerGraphRequest * static_cast<double>(requests) +
+                kMibPerPromptGraph * static_cast<double>(prompt_graphs(longest));
+  }
+  if (memory > kLargeGpuMib) reserved = std::max(reserved, kLeastOnLargeGpu);
+  return std::nearbyint((1 - reserved / static_cast<double>(memory)) * 1000) / 1000;
+}
+
 std::int64_t pool_tokens(const ObjectReader& engine, Scenario& s) {
   const auto given = engine.integer("max_total_tokens");
-  const auto share = engine.number("mem_fraction_static");
+  auto share = engine.number("mem_fraction_static");
   if (given && share) {
     engine.fail("mem_fraction_static", "expected this or max_total_tokens, found both");
   }
   if (given) return *given;
-  if (!share || s.model->spec == nullptr || s.gpu == nullptr) {
+  if (s.model->spec == nullptr || s.gpu == nullptr) {
     engine.missing("max_total_tokens",
-                   "the tokens of the device pool, or mem_fraction_static beside a model and a "
-                   "gpu to size it from");
+                   "the tokens of the device pool, or a named model and a gpu to size it from");
   }
+  if (!share) share = usual_share(engine, s);
   // model_runner.py, profile_max_num_token: what the share leaves beside the weights.
   ModelSpec held = *s.model->spec;
   if (s.model->weights) held.weight_bytes = s.model->weights->total.count();
@@ -70,7 +140,9 @@ void read_steps(const ObjectReader& engine, EngineConfig& c) {
                             "cut, found {}",
                             c.block_tokens, g.chunked_prefill_size));
   }
-  g.longest_prefix_first = engine.text("schedule_policy") == "lpm";
+  g.queue = chosen<QueuePolicy>(engine, "schedule_policy", kQueuePolicyNames);
+  g.eviction = chosen<RadixEviction>(engine, "radix_eviction_policy", kRadixEvictionNames);
+  g.mixed_chunks = engine.boolean("enable_mixed_chunk").value_or(false);
   if (const auto value = engine.number("schedule_conservativeness")) {
     g.conservativeness = std::llround(*value * static_cast<double>(kNano));
   }
@@ -154,6 +226,9 @@ void read_sglang(const ObjectReader& engine, Scenario& s) {
       rank_kv_bytes(s.model->kv_bytes_per_token, s.model->spec, s.model->layers, s.shards());
   c.block_bytes = rank_bytes * c.block_tokens;
   read_steps(engine, c);
+  if (c.sglang.mixed_chunks && !c.chunked_prefill) {
+    s.notes.push_back(scenario_note("mixed-chunk-off", {}));
+  }
   if (s.model->spec != nullptr)
     c.sglang.context_length = static_cast<std::uint32_t>(s.model->spec->max_position);
   assign(c.sglang.context_length, engine.integer("max_model_len"));
@@ -166,10 +241,7 @@ void read_sglang(const ObjectReader& engine, Scenario& s) {
   const std::uint32_t layers = std::max(1U, s.model->layers);
   c.layers = static_cast<std::uint32_t>(stage_layers(layers, s.shards()));
 
-  const std::string policy = engine.text("hicache_write_policy").value_or("write_through");
-  c.sglang.write = static_cast<HicacheWrite>(
-      std::find(std::begin(kHicacheWriteNames), std::end(kHicacheWriteNames), policy) -
-      std::begin(kHicacheWriteNames));
+  c.sglang.write = chosen<HicacheWrite>(engine, "hicache_write_policy", kHicacheWriteNames);
 
   s.hbm_eviction = parse_eviction("lru", engine.where("preset"));
   s.pool_where = engine.where("max_total_tokens");
@@ -190,7 +262,9 @@ bool read_sglang_tier(const ObjectReader& top, Scenario& s) {
   constexpr HostMemoryWords kWords{
       "expected host memory (dram) and at most one storage behind it",
       "expected dram first, HiCache's host memory, found {}",
-      "HiCache has rules of its own; expected engine.hicache_write_policy at most", 2};
+      "HiCache has rules of its own; expected engine.radix_eviction_policy or "
+      "engine.hicache_write_policy",
+      2};
   std::optional<TierChoice> host = begin_host_memory(top, kWords);
   if (!host) {
     note_unused(engine, s);

@@ -1,6 +1,8 @@
 // SGLang's radix tree: what a walk touches and splits, when a node is copied, who leaves first.
 #include "models/engine/stores/radix_tree.hpp"
 
+#include <algorithm>
+#include <string>
 #include <vector>
 
 #include "tests/support/catch.hpp"
@@ -127,6 +129,110 @@ TEST_CASE("write_back copies what it evicts, and drops what finds no room", "[mo
   CHECK(tree.match(std::vector<PageRun>{{0, 4}}, 4).host_pages == 0);
   CHECK(tree.match(std::vector<PageRun>{{10, 4}}, 4).host_pages == 4);
   tree.check_drained();
+}
+
+struct Order {
+  RadixEviction policy;
+  const char* leaves;
+};
+/// Of four prefixes that were made as A, B, C, D, last met as B, D, A, C, and inserted two, three,
+/// one and two times.
+constexpr Order kOrders[] = {
+    {RadixEviction::kLru, "BDAC"},  {RadixEviction::kLfu, "CDAB"}, {RadixEviction::kSlru, "CBDA"},
+    {RadixEviction::kFifo, "ABCD"}, {RadixEviction::kMru, "CADB"}, {RadixEviction::kFilo, "DCBA"}};
+constexpr std::uint32_t kFirstPage[] = {0, 10, 20, 30};
+
+void serve_four(RadixTree& tree, Copied& copied) {
+  for (const int i : {0, 1, 2, 3, 1, 1, 3, 0}) {
+    serve(tree, kFirstPage[i], 4);
+    acknowledge(tree, copied);
+  }
+  tree.match(std::vector<PageRun>{{kFirstPage[2], 4}}, 4);  // is met, and not inserted
+}
+std::string without_first(std::string order, std::size_t count) {
+  order.erase(0, count);
+  std::sort(order.begin(), order.end());
+  return order;
+}
+
+TEST_CASE("which prefix leaves the device is the policy's", "[models]") {
+  for (const Order& order : kOrders) {
+    for (std::size_t count = 0; count <= 4; ++count) {
+      Copied copied;
+      RadixTree::Config config = pages(16, 0, 1);
+      config.eviction = order.policy;
+      RadixTree tree(config, copied);
+      serve_four(tree, copied);
+      tree.make_room(count * 4 * 16);
+      std::string left;
+      for (int i = 0; i < 4; ++i) {
+        const std::vector<PageRun> chain = {{kFirstPage[i], 4}};
+        if (tree.match(chain, 4).device_pages == 4) left += static_cast<char>('A' + i);
+      }
+      INFO(order.leaves << " " << count);
+      CHECK(left == without_first(order.leaves, count));
+    }
+  }
+}
+
+TEST_CASE("which prefix leaves host memory is the policy's too", "[models]") {
+  for (const Order& order : kOrders) {
+    for (std::uint32_t count = 1; count <= 3; ++count) {
+      Copied copied;
+      RadixTree::Config config = pages(16, 16, 1);
+      config.eviction = order.policy;
+      RadixTree tree(config, copied);
+      serve_four(tree, copied);
+      tree.make_room(16 * 16);  // all four are in host memory only
+      serve(tree, 50, count * 4);
+      std::string left;
+      for (int i = 0; i < 4; ++i) {
+        const std::vector<PageRun> chain = {{kFirstPage[i], 4}};
+        if (tree.match(chain, 4).host_pages == 4) left += static_cast<char>('A' + i);
+      }
+      INFO(order.leaves << " " << count);
+      CHECK(left == without_first(order.leaves, count));
+    }
+  }
+}
+
+TEST_CASE("what write_back never counted leaves by its last access", "[models]") {
+  Copied copied;
+  RadixTree::Config config = pages(16, 16, 0);
+  config.eviction = RadixEviction::kLfu;
+  RadixTree tree(config, copied);
+  serve_four(tree, copied);
+  tree.make_room(4 * 16);
+  CHECK(tree.match(std::vector<PageRun>{{kFirstPage[1], 4}}, 4).host_pages == 4);
+}
+
+TEST_CASE("a queue is ordered along the branches where most wait", "[models]") {
+  Copied copied;
+  RadixTree tree(pages(40, 0, 1), copied);
+  const std::vector<PageRun> left = {{0, 4}, {10, 2}};
+  const std::vector<PageRun> right = {{0, 4}, {20, 2}};
+  const std::vector<PageRun> other = {{30, 4}};
+  for (const auto* chain : {&left, &other, &right}) {
+    const std::uint32_t count = chain == &other ? 4 : 6;
+    tree.take(count);
+    tree.give(count - tree.insert(*chain, count, true));
+  }
+  const Node on_left = tree.match(left, 6).device;
+  const Node on_right = tree.match(right, 6).device;
+  const Node above = tree.match(left, 4).device;
+  const Node aside = tree.match(other, 4).device;
+  std::vector<std::uint32_t> order;
+  // Four wait at the first four pages or below them, two of these on the right; one waits aside.
+  const std::vector<Node> queue = {aside, on_left, above, on_right, RadixTree::kRoot, on_right};
+  tree.order_by_weight(queue, order);
+  CHECK(order == std::vector<std::uint32_t>{3, 5, 1, 2, 0, 4});
+  // One each: the branch that began first. The part above a split has its place.
+  tree.order_by_weight(std::vector<Node>{aside, on_left}, order);
+  CHECK(order == std::vector<std::uint32_t>{1, 0});
+  tree.order_by_weight(std::vector<Node>{on_right, on_left}, order);
+  CHECK(order == std::vector<std::uint32_t>{1, 0});
+  tree.order_by_weight({}, order);
+  CHECK(order.empty());
 }
 
 }  // namespace

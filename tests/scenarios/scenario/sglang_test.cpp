@@ -95,6 +95,52 @@ TEST_CASE("SGLang's flags come out in its own units", "[scenarios]") {
              "expected a release of sglang"));
 }
 
+TEST_CASE("SGLang's queue, eviction and mixed chunks go in and out by its own names", "[scenarios]") {
+  const Scenario s = sglang({"engine.schedule_policy=dfs-weight",
+                             "engine.radix_eviction_policy=slru",
+                             "engine.enable_mixed_chunk=true"});
+  CHECK(s.engine.sglang.queue == QueuePolicy::kHeaviestBranch);
+  CHECK(s.engine.sglang.eviction == RadixEviction::kSlru);
+  const EngineFlags f = flags_of(s, s.tier->capacity, find_preset("sglang", {}));
+  CHECK(has(f.arguments, "--schedule-policy dfs-weight"));
+  CHECK(has(f.arguments, "--radix-eviction-policy slru"));
+  CHECK(has(f.arguments, "--enable-mixed-chunk"));
+  // Upstream's class has it, its parser does not.
+  const Scenario fifo = sglang({"engine.radix_eviction_policy=fifo"});
+  const EngineFlags g = flags_of(fifo, fifo.tier->capacity, find_preset("sglang", {}));
+  CHECK_FALSE(has(g.arguments, "--radix-eviction-policy"));
+  CHECK(has(g.not_covered, "radix_eviction_policy fifo"));
+  // Requests of a trace have neither.
+  CHECK(says(refusal({"engine.schedule_policy=priority"}), "engine.schedule_policy"));
+  CHECK(says(refusal({"engine.radix_eviction_policy=priority"}), "engine.radix_eviction_policy"));
+  const std::vector<std::string> whole = {"engine.enable_mixed_chunk=true",
+                                          "engine.chunked_prefill_size=0"};
+  CHECK(find_note(sglang(whole).notes, "mixed-chunk-off") != nullptr);
+}
+
+TEST_CASE("without a pool or a share, SGLang's own share of the GPU memory is taken", "[scenarios]") {
+  constexpr std::string_view kSized = R"({
+"name": "sized", "model": "Meta-Llama-3.1-8B", "gpu": "H100",
+"engine": {"preset": "sglang", "page_size": 64},
+"compute": {"kind": "linear", "step_us": 2000, "token_ns": 20000, "kv_token_ns": 5},
+"workload": {"trace": "requests.jsonl", "arrival": "trace"}
+})";
+  const auto share = [&](const std::vector<std::string>& assignments) {
+    return scenario_of(kSized, assignments).gpu_memory_utilization;
+  };
+  // 81,559 MiB: 512 + 1.5 x 8,192 + 128 + 2 x 256 + 8 x 66 sizes of graphs = 13,968 are left free.
+  CHECK(share({}) == 0.829);
+  CHECK(share({"engine.mem_fraction_static=0.8"}) == 0.8);
+  // Chunks of 2,048 tokens: 512 + 3,072 + 128 + 512 + 8 x 42 = 4,560, but 10,240 on a large GPU.
+  CHECK(share({"engine.chunked_prefill_size=2048"}) == 0.874);
+  // No graphs, prompts of up to 16,384 tokens at once: 512 + 24,576 + 128.
+  CHECK(share({"engine.enforce_eager=true", "engine.chunked_prefill_size=0"}) == 0.691);
+  // Four ranks capture graphs for 512 requests: 512 + 12,288 + 512 + 1,024 + 528.
+  CHECK(share({"engine.tensor_parallel_size=4"}) == 0.818);
+  // 24 GiB: 24 requests, and no floor. 24,564 MiB less 512 + 3,072 + 128 + 48 + 336.
+  CHECK(share({"gpu=RTX4090", "engine.chunked_prefill_size=2048"}) == 0.833);
+}
+
 TEST_CASE("the same 100 over eight ranks", "[scenarios]") {
   // others.md: SGLang and TensorRT-LLM count each rank, AIBrix too and in GiB, KVBM and FlexKV all.
   CHECK(host_size_of("sglang").bytes(100, 8) == 800'000'000'000);
