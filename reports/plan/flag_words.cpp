@@ -42,7 +42,10 @@ std::vector<std::string> flag_sentences(const EngineFlags& flags, Detail detail)
     std::string text;
     for (const std::string& line : file.lines) {
       const std::size_t at = std::min(line.find_first_not_of(' '), line.size());
-      fmt::format_to(std::back_inserter(text), "{}{}", text.empty() ? "" : at > 0 ? ", " : "; ",
+      fmt::format_to(std::back_inserter(text), "{}{}",
+                     text.empty() ? ""
+                     : at > 0     ? ", "
+                                  : "; ",
                      line.substr(at));
     }
     out.push_back(fmt::format("In {}: {}", file.name, text));

@@ -61,13 +61,15 @@ class TrtllmFlags {
     const std::int64_t tokens = std::int64_t{e.num_gpu_blocks} * e.block_tokens;
     if (!s_.pool_given) {
       add(fmt::format("--kv_cache_free_gpu_memory_fraction {}", s_.gpu_memory_utilization));
-      say(fmt::format("kv_cache_free_gpu_memory_fraction: {} blocks of {} tokens here. "
+      say(
+          fmt::format("kv_cache_free_gpu_memory_fraction: {} blocks of {} tokens here. "
                       "TensorRT-LLM's log says as primary blocks what it really leaves",
                       e.num_gpu_blocks, e.block_tokens));
     }
     if (s_.pool_given || t.max_tokens > 0) {
       put("max_tokens", t.max_tokens > 0 ? t.max_tokens : tokens);
-      say(fmt::format("max_tokens: {} blocks of {} tokens on each GPU. It only lowers what "
+      say(
+          fmt::format("max_tokens: {} blocks of {} tokens on each GPU. It only lowers what "
                       "free_gpu_memory_fraction leaves",
                       e.num_gpu_blocks, e.block_tokens));
     }

@@ -14,6 +14,7 @@
 #include "scenarios/scenario/config/object_reader.hpp"
 #include "scenarios/scenario/intake/engine_call.hpp"
 #include "scenarios/scenario/intake/sglang_arguments.hpp"
+#include "scenarios/scenario/intake/trtllm_arguments.hpp"
 #include "scenarios/scenario/intake/vllm_arguments.hpp"
 #include "scenarios/scenario/scenario.hpp"
 #include "scenarios/scenario/sections/fleet.hpp"
@@ -57,8 +58,9 @@ class IntakeMaker {
     const EngineCall call = choose();
     out_.source = source_of(call);
     start();
-    if (call.engine == "sglang") {
-      served_ = read_sglang_arguments(call, draft_);
+    if (call.engine == "sglang" || call.engine == "trtllm") {
+      served_ = call.engine == "sglang" ? read_sglang_arguments(call, draft_)
+                                        : read_trtllm_arguments(call, draft_);
       model();
     } else {
       served_ = read_vllm_arguments(call, draft_);

@@ -33,8 +33,8 @@ void read_block_reuse(const ObjectReader& engine, TrtllmConfig& t) {
 /// tensorrt_llm/_torch/pyexecutor/_util.py, configure_kv_cache_capacity: what a step of
 /// max_num_tokens leaves of the GPU. It is made of prompts as long as they may be, so few of them
 /// are sampled (_create_dummy_context_requests).
-/// Model: what the step itself and everything else need is vLLM's estimate (models/kv_geometry.cpp);
-/// no pool of TensorRT-LLM was compared with it.
+/// Model: what the step itself and everything else need is vLLM's estimate
+/// (models/kv_geometry.cpp); no pool of TensorRT-LLM was compared with it.
 HbmBudget free_memory(const Scenario& s) {
   const EngineConfig& c = s.engine;
   const std::uint32_t longest = std::max(2U, c.trtllm.max_seq_len) - 1;
@@ -49,8 +49,7 @@ HbmBudget free_memory(const Scenario& s) {
 /// Blocks of what free_gpu_memory_fraction leaves.
 std::int64_t fraction_blocks(const ObjectReader& engine, Scenario& s) {
   constexpr double kDefaultFraction = 0.9;  // llm_args.py, KvCacheConfig
-  const double fraction =
-      engine.number("free_gpu_memory_fraction").value_or(kDefaultFraction);
+  const double fraction = engine.number("free_gpu_memory_fraction").value_or(kDefaultFraction);
   HbmBudget budget = free_memory(s);
   const Bytes free = std::max(Bytes(0), budget.kv);
   budget.kv = Bytes(static_cast<std::int64_t>(static_cast<double>(free.count()) * fraction));
@@ -110,14 +109,14 @@ void read_pool(const ObjectReader& engine, Scenario& s) {
   take_estimate(engine, blocks, s);
   s.pool_where = engine.where("free_gpu_memory_fraction");
   const std::int64_t tokens = blocks * c.block_tokens;
-  s.notes.push_back(scenario_note("pool-of-free-memory",
-                                  {{"blocks", blocks},
-                                   {"tokens", tokens},
-                                   {"fraction_share", s.gpu_memory_utilization},
-                                   {"gpu", s.gpu->name}}));
+  s.notes.push_back(
+      scenario_note("pool-of-free-memory", {{"blocks", blocks},
+                                            {"tokens", tokens},
+                                            {"fraction_share", s.gpu_memory_utilization},
+                                            {"gpu", s.gpu->name}}));
   if (c.trtllm.max_tokens > 0) {
-    s.notes.push_back(scenario_note(
-        "max-tokens-unused", {{"max_tokens", c.trtllm.max_tokens}, {"tokens", tokens}}));
+    s.notes.push_back(scenario_note("max-tokens-unused",
+                                    {{"max_tokens", c.trtllm.max_tokens}, {"tokens", tokens}}));
   }
 }
 
