@@ -482,7 +482,13 @@ class IntakeMaker {
     }
     // Chat sessions of four turns that fit the model's length.
     const Json length = draft_.at("engine.max_model_len");
-    const std::int64_t most = length.is_number_integer() ? length.get<std::int64_t>() : 8192;
+    std::int64_t most = length.is_number_integer() ? length.get<std::int64_t>() : 8192;
+    // TensorRT-LLM rejects prompts beyond a step, unless it cuts them.
+    if (draft_.at("engine.preset") == "trtllm" &&
+        draft_.at("engine.enable_chunked_prefill") != true) {
+      const Json step = draft_.at("engine.max_num_batched_tokens");
+      most = std::min(most, step.is_number_integer() ? step.get<std::int64_t>() : 8192);
+    }
     const std::int64_t user = std::clamp<std::int64_t>(most / 40, 1, 300);
     const Json sessions = {
         {"requests", 600},     {"sessions_per_s", 0.1},

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "models/releases/host_sizes.hpp"
+#include "models/releases/trtllm_config.hpp"
 #include "scenarios/scenario/intake/trtllm_options.hpp"
 #include "sim/catalogue.hpp"
 #include "sim/input_file.hpp"
@@ -229,7 +230,7 @@ class TrtllmArguments {
       case FlagUse::kNoEffect:
         return draft_.remark(Standing::kNoEffect, option.written, std::string(row.note));
       case FlagUse::kNotModelled:
-        return left_out(option, std::string(row.note));
+        return not_modelled(option);
     }
   }
 
@@ -260,8 +261,11 @@ class TrtllmArguments {
       graphs(option);
     } else if (name.starts_with("quant_config") || name == "kv_cache_config.dtype") {
       dtype(option);
+    } else if (name == "disable_overlap_scheduler") {
+      serial_ = truth(option);
+      if (serial_) put(option, "engine.async_scheduling", false);
     } else {
-      same_or_left_out(option);
+      policy(option);
     }
   }
 
@@ -319,44 +323,23 @@ class TrtllmArguments {
     used(option, "16 bits, as here");
   }
 
-  /// Options of which one value is what is simulated.
-  void same_or_left_out(const Option& option) {
-    struct Simulated {
-      std::string_view name;
-      std::string_view value;
-      std::string_view otherwise;
-    };
-    constexpr Simulated kSimulated[] = {
-        {"backend", "pytorch", "the PyTorch backend is simulated"},
-        {"max_beam_width", "1", "a request has one sequence"},
-        {"kv_cache_config.onboard_blocks", "true",
-         "blocks in host memory are loaded before they are used"},
-        {"kv_cache_config.use_kv_cache_manager_v2", "false",
-         "the KV cache manager V1 is simulated"},
-        {"scheduler_config.context_chunking_policy", "first_come_first_served",
-         "prompts are cut in the order in which they came"},
-        {"disable_overlap_scheduler", "true", ""},
-        {"scheduler_config.capacity_scheduler_policy", "", "each request is admitted by itself"},
-    };
-    const std::string_view name = option.row->name;
+  void policy(const Option& option) {
+    std::string value = option.value;
+    std::transform(value.begin(), value.end(), value.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+    if (std::count(std::begin(kCapacityPolicyNames), std::end(kCapacityPolicyNames), value) > 0) {
+      return put(option, "engine.capacity_scheduler_policy", value);
+    }
+    left_out(option, "each request is admitted by itself");
+  }
+
+  void not_modelled(const Option& option) {
     std::string value = lower(option.value);
-    if (name == "scheduler_config.capacity_scheduler_policy") {
-      if (value == "guaranteed_no_evict" || value == "max_utilization") {
-        std::transform(value.begin(), value.end(), value.begin(),
-                       [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-        return put(option, "engine.capacity_scheduler_policy", value);
-      }
-    }
-    const auto* const row = std::find_if(std::begin(kSimulated), std::end(kSimulated),
-                                         [&](const Simulated& one) { return one.name == name; });
-    if (option.row->value == FlagValue::kNone && value != "auto")
+    if (option.row->value == FlagValue::kNone && value != "auto") {
       value = truth(option) ? "true" : "false";
-    if (name == "disable_overlap_scheduler") {
-      serial_ = value == "true";
-      if (!serial_) return;  // steps() says it
     }
-    if (value == row->value) return used(option, "as it is here");
-    left_out(option, std::string(row->otherwise));
+    if (value == option.row->key) return used(option, "as it is here");
+    left_out(option, std::string(option.row->note));
   }
 
   /// Of each rank, in bytes.

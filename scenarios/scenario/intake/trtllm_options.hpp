@@ -11,6 +11,7 @@ namespace spillway {
 
 /// By the name in the file, a dot between its levels; the alias is the flag of trtllm-serve. What
 /// the file does not have stands under its flag. FlagValue::kNone: true or false in the file.
+/// FlagUse::kNotModelled: the key is the one value that is simulated, if any is.
 std::span<const FlagRow> trtllm_options();
 
 /// By any of its names; nullptr for what the table does not know.
