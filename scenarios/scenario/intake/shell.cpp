@@ -236,7 +236,8 @@ class ShellReader {
     const std::size_t from = at_;
     while (peek() == '<' || peek() == '>' || peek() == '&') ++at_;
     const std::string_view mark = text_.substr(from, at_ - from);
-    if (mark == "<<" && peek() == '-') ++at_;
+    const bool tabs = mark == "<<" && peek() == '-';  // that are not of the lines
+    if (tabs) ++at_;
     while (peek() == ' ' || peek() == '\t') ++at_;
     if (mark == ">" || mark == ">>") {
       to_file_ = true;  // the word that follows
@@ -247,7 +248,7 @@ class ShellReader {
            peek() != ';' && peek() != '&') {
       ++at_;
     }
-    if (mark == "<<") here_ = text_.substr(name, at_ - name);
+    if (mark == "<<") here_ = (tabs ? "-" : "") + std::string(text_.substr(name, at_ - name));
   }
 
   /// The lines below a command with "<<EOF", as a file; they are still read as commands then, for
@@ -256,6 +257,8 @@ class ShellReader {
     std::string end = *here_;
     here_.reset();
     if (file_.empty()) return;
+    const bool tabs = end.starts_with('-');
+    if (tabs) end.erase(0, 1);
     const bool plain = end.find_first_of("'\"\\") != std::string::npos;
     std::erase_if(end, [](char c) { return c == '\'' || c == '"' || c == '\\'; });
     const std::size_t from = at_;
@@ -268,6 +271,7 @@ class ShellReader {
       line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
       while (line.ends_with('\r') || line.ends_with(' ')) line.remove_suffix(1);
       if (line == end) break;
+      while (tabs && peek() == '\t') ++at_;
       while (at_ <= next && at_ < text_.size()) {
         if (peek() == '$' && !plain) {
           substitution();
@@ -345,7 +349,7 @@ class ShellReader {
   ShellWord word_;
   bool to_file_ = false;             ///< the word is what a command writes to
   std::string file_;                 ///< of the line
-  std::optional<std::string> here_;  ///< the word that ends a document, as written
+  std::optional<std::string> here_;  ///< what follows "<<", as written
   ShellCommand command_;
   ShellText out_;
 };
