@@ -157,9 +157,9 @@ inline constexpr NoteRow kScenarioNotes[] = {
      "enable_chunked_prefill is on: v0 sets it for models of more than {limit_tokens} tokens "
      "({tokens})."},
     {"pool-of-free-memory", "engine", NoteGrade::kDetail,
-     "num_gpu_blocks is {blocks} ({tokens} tokens): {fraction_share} of the memory that weights and "
-     "work are estimated to leave on {gpu}. Take the real number from TensorRT-LLM's log (primary "
-     "blocks) and give it as engine.num_gpu_blocks."},
+     "num_gpu_blocks is {blocks} ({tokens} tokens): {fraction_share} of the memory that weights "
+     "and work are estimated to leave on {gpu}. Take the real number from TensorRT-LLM's log "
+     "(primary blocks) and give it as engine.num_gpu_blocks."},
     {"max-tokens-unused", "engine", NoteGrade::kWarning,
      "engine.max_tokens ({max_tokens}) has no effect: free_gpu_memory_fraction leaves {tokens} "
      "tokens. TensorRT-LLM takes the smaller of both."},

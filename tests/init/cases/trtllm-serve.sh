@@ -1,5 +1,5 @@
 export MODEL_HANDLE=nvidia/Llama-3.3-70B-Instruct-FP8
-EXTRA_LLM_API_FILE=/tmp/config.yml
+EXTRA_LLM_API_FILE=/workspace/config.yml
 
 cat << EOF > ${EXTRA_LLM_API_FILE}
 enable_attention_dp: false

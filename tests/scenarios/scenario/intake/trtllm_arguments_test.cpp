@@ -108,7 +108,7 @@ TEST_CASE("the file of options overrides flags, level by level", "[scenarios]") 
 
 TEST_CASE("the file is found in a script, a ConfigMap and beside the input", "[scenarios]") {
   // Variables of the script hold in the file too.
-  CHECK(loaded(intake_of("N=16\nF=/tmp/no-such.yaml\ncat <<EOF > $F\nmax_batch_size: ${N}\nEOF\n"
+  CHECK(loaded(intake_of("N=16\nF=/no/such.yaml\ncat <<EOF > $F\nmax_batch_size: ${N}\nEOF\n"
                          "trtllm-serve Qwen3-14B --extra_llm_api_options $F"))
             .engine.max_num_seqs == 16);
   CHECK(loaded(intake_of("tee o.yaml <<-'END'\n\tmax_batch_size: 17\n\tEND\n"
