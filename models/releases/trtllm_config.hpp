@@ -21,6 +21,7 @@ inline constexpr std::string_view kCapacityPolicyNames[] = {"GUARANTEED_NO_EVICT
 struct TrtllmConfig {
   CapacityPolicy capacity = CapacityPolicy::kGuaranteedNoEvict;
   std::uint32_t max_seq_len = 0;  ///< of prompt and answer; 0: no limit
+  std::int64_t max_tokens = 0;    ///< that the pool may hold; 0: as many as fit
   bool block_reuse = true;
   bool partial_reuse = true;
   bool copy_on_partial_reuse = true;

@@ -36,10 +36,14 @@ constexpr std::string_view kSglangShared[] = {
     "preset",        "max_model_len", "async_scheduling",     "load",
     "enforce_eager", "kv_layout",     "tensor_parallel_size", "max_cudagraph_capture_size"};
 
-constexpr std::string_view kTrtllmOwn[] = {
-    "capacity_scheduler_policy",      "enable_block_reuse",
-    "enable_partial_reuse",           "copy_on_partial_reuse",
-    "secondary_offload_min_priority", "claim_before_onboard"};
+constexpr std::string_view kTrtllmOwn[] = {"free_gpu_memory_fraction",
+                                           "max_tokens",
+                                           "capacity_scheduler_policy",
+                                           "enable_block_reuse",
+                                           "enable_partial_reuse",
+                                           "copy_on_partial_reuse",
+                                           "secondary_offload_min_priority",
+                                           "claim_before_onboard"};
 constexpr std::string_view kTrtllmShared[] = {"preset",
                                               "block_tokens",
                                               "num_gpu_blocks",

@@ -185,6 +185,13 @@ constexpr Key kEngineKeys[] = {
     number_key("prefetch_timeout_per_ki_token", 0, 1e6,
                "sglang: seconds more for each 1,024 tokens.", "0.1"),
     number_key("prefetch_timeout_max", 0, 1e6, "sglang: seconds that it may take at most.", "30"),
+    number_key("free_gpu_memory_fraction", 0.001, 0.999,
+               "trtllm: share of the GPU memory that weights and work leave, for KV, where "
+               "num_gpu_blocks is not given.",
+               "0.9"),
+    integer_key("max_tokens", 1, kMostTokens,
+                "trtllm: most tokens of the pool, where num_gpu_blocks is not given. The smaller "
+                "of this and free_gpu_memory_fraction counts."),
     choice_key("capacity_scheduler_policy", kCapacityPolicyNames,
                "trtllm: whether a request is admitted with all memory that it will need, or with "
                "that of its next step.",
@@ -269,10 +276,7 @@ void size_pool(const ObjectReader& engine, const EnginePreset& preset, Scenario&
     memory.max_num_batched_tokens = s.engine.max_num_batched_tokens;
     memory.max_num_seqs = s.engine.max_num_seqs;
     memory.cuda_graphs = cuda_graphs;
-    memory.shards = s.shards();
-    ModelSpec held = *s.model->spec;
-    if (s.model->weights) held.weight_bytes = s.model->weights->total.count();
-    s.budget = hbm_budget(held, *s.gpu, memory);
+    s.budget = memory_budget(s, memory);
   }
   const std::int64_t estimate = s.budget ? s.budget->kv / s.engine.block_bytes : 0;
   if (const auto size = engine.text("kv_cache_memory", ObjectReader::kSize)) {
@@ -306,19 +310,7 @@ void size_pool(const ObjectReader& engine, const EnginePreset& preset, Scenario&
                     format_bytes(static_cast<double>(s.budget->other.count())),
                     s.world() == 1 ? "one GPU" : fmt::format("each of {} ranks", s.world())));
   }
-  if (estimate > kMostGpuBlocks) {
-    engine.fail(
-        "num_gpu_blocks",
-        fmt::format("{} blocks of {} fit the GPU; expected at most {} (larger blocks, or "
-                    "num_gpu_blocks as given)",
-                    estimate, format_bytes(static_cast<double>(s.engine.block_bytes.count())),
-                    kMostGpuBlocks));
-  }
-  s.engine.num_gpu_blocks = static_cast<std::uint32_t>(estimate);
-  s.pool_estimated = true;
-  if (s.gpu->memory_is_label) {
-    s.notes.push_back(scenario_note("memory-as-sold", {{"gpu", s.gpu->name}}));
-  }
+  take_estimate(engine, estimate, s);
 }
 
 /// vLLM refuses to start when one request of max_model_len does not fit the memory it finds. A
@@ -440,6 +432,29 @@ void read_connector_costs(const ObjectReader& engine, Scenario& s) {
 }
 
 }  // namespace
+
+HbmBudget memory_budget(const Scenario& s, EngineMemory memory) {
+  memory.shards = s.shards();
+  ModelSpec held = *s.model->spec;
+  if (s.model->weights) held.weight_bytes = s.model->weights->total.count();
+  return hbm_budget(held, *s.gpu, memory);
+}
+
+void take_estimate(const ObjectReader& engine, std::int64_t blocks, Scenario& s) {
+  if (blocks > kMostGpuBlocks) {
+    engine.fail(
+        "num_gpu_blocks",
+        fmt::format("{} blocks of {} fit the GPU; expected at most {} (larger blocks, or "
+                    "num_gpu_blocks as given)",
+                    blocks, format_bytes(static_cast<double>(s.engine.block_bytes.count())),
+                    kMostGpuBlocks));
+  }
+  s.engine.num_gpu_blocks = static_cast<std::uint32_t>(blocks);
+  s.pool_estimated = true;
+  if (s.gpu->memory_is_label) {
+    s.notes.push_back(scenario_note("memory-as-sold", {{"gpu", s.gpu->name}}));
+  }
+}
 
 const KeyTable ScenarioKeys::kConnectorCosts = kConnectorCostsKeys;
 const KeyTable ScenarioKeys::kInterference = kInterferenceKeys;

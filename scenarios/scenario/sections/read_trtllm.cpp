@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "models/catalogue/model_spec.hpp"
+#include "models/kv_geometry.hpp"
+#include "reports/format.hpp"
 #include "scenarios/scenario/config/object_reader.hpp"
 #include "scenarios/scenario/config/settings.hpp"
 #include "scenarios/scenario/scenario.hpp"
@@ -26,6 +28,96 @@ void read_block_reuse(const ObjectReader& engine, TrtllmConfig& t) {
       engine.boolean("copy_on_partial_reuse").value_or(t.copy_on_partial_reuse);
   assign(t.offload_min_priority, engine.integer("secondary_offload_min_priority"));
   t.claim_before_onboard = engine.boolean("claim_before_onboard").value_or(t.claim_before_onboard);
+}
+
+/// tensorrt_llm/_torch/pyexecutor/_util.py, configure_kv_cache_capacity: what a step of
+/// max_num_tokens leaves of the GPU. It is made of prompts as long as they may be, so few of them
+/// are sampled (_create_dummy_context_requests).
+/// Model: what the step itself and everything else need is vLLM's estimate
+/// (models/kv_geometry.cpp); no pool of TensorRT-LLM was compared with it.
+HbmBudget free_memory(const Scenario& s) {
+  const EngineConfig& c = s.engine;
+  const std::uint32_t longest = std::max(2U, c.trtllm.max_seq_len) - 1;
+  const std::uint32_t tokens = c.max_num_batched_tokens;
+  EngineMemory memory;
+  memory.gpu_memory_utilization = 1;
+  memory.max_num_batched_tokens = tokens;
+  memory.max_num_seqs = ceil_div(tokens, std::min(tokens, longest));
+  return memory_budget(s, memory);
+}
+
+/// Blocks of what free_gpu_memory_fraction leaves.
+std::int64_t fraction_blocks(const ObjectReader& engine, Scenario& s) {
+  constexpr double kDefaultFraction = 0.9;  // llm_args.py, KvCacheConfig
+  const double fraction = engine.number("free_gpu_memory_fraction").value_or(kDefaultFraction);
+  HbmBudget budget = free_memory(s);
+  const Bytes free = std::max(Bytes(0), budget.kv);
+  budget.kv = Bytes(static_cast<std::int64_t>(static_cast<double>(free.count()) * fraction));
+  budget.requested = budget.visible - (free - budget.kv);
+  const std::int64_t blocks = budget.kv / s.engine.block_bytes;
+  const auto shown = [](Bytes bytes) { return format_bytes(static_cast<double>(bytes.count())); };
+  if (blocks < 1) {
+    engine.fail(
+        "free_gpu_memory_fraction",
+        fmt::format("no room for KV: weights ({}), activations ({}) and other ({}) leave {} of {}, "
+                    "and {:g} of that holds no block of {}; expected a larger fraction, a larger "
+                    "gpu, a smaller model or more tensor_parallel_size ({})",
+                    shown(budget.weights), shown(budget.activations), shown(budget.other),
+                    shown(free), s.gpu->name, fraction, shown(s.engine.block_bytes),
+                    s.world() == 1 ? "one GPU" : fmt::format("each of {} ranks", s.world())));
+  }
+  s.budget = budget;
+  s.gpu_memory_utilization = fraction;
+  return blocks;
+}
+
+/// num_gpu_blocks: given, or the smaller of max_tokens and what free_gpu_memory_fraction leaves.
+void read_pool(const ObjectReader& engine, Scenario& s) {
+  EngineConfig& c = s.engine;
+  s.pool_where = engine.where("num_gpu_blocks");
+  if (const auto given = engine.integer("num_gpu_blocks")) {
+    engine.refuse({"free_gpu_memory_fraction", "max_tokens"},
+                  "expected only without num_gpu_blocks, which decides the pool");
+    c.num_gpu_blocks = static_cast<std::uint32_t>(*given);
+    s.pool_given = true;
+    return;
+  }
+  assign(c.trtllm.max_tokens, engine.integer("max_tokens"));
+  const std::int64_t limit = c.trtllm.max_tokens / c.block_tokens;
+  if (c.trtllm.max_tokens > 0) {
+    s.pool_where = engine.where("max_tokens");
+    if (limit < 1) {
+      engine.fail("max_tokens", fmt::format("{} tokens hold no block of {}; expected one at least",
+                                            c.trtllm.max_tokens, c.block_tokens));
+    }
+  }
+  if (s.model->spec == nullptr || s.gpu == nullptr) {
+    if (engine.has("free_gpu_memory_fraction") || c.trtllm.max_tokens == 0) {
+      engine.missing("num_gpu_blocks",
+                     "the KV blocks in HBM, which TensorRT-LLM logs when it starts, or a model and "
+                     "a gpu to size them from");
+    }
+    c.num_gpu_blocks = static_cast<std::uint32_t>(limit);
+    s.pool_given = true;
+    return;
+  }
+  const std::int64_t blocks = fraction_blocks(engine, s);
+  if (c.trtllm.max_tokens > 0 && limit <= blocks) {
+    c.num_gpu_blocks = static_cast<std::uint32_t>(limit);
+    return;
+  }
+  take_estimate(engine, blocks, s);
+  s.pool_where = engine.where("free_gpu_memory_fraction");
+  const std::int64_t tokens = blocks * c.block_tokens;
+  s.notes.push_back(
+      scenario_note("pool-of-free-memory", {{"blocks", blocks},
+                                            {"tokens", tokens},
+                                            {"fraction_share", s.gpu_memory_utilization},
+                                            {"gpu", s.gpu->name}}));
+  if (c.trtllm.max_tokens > 0) {
+    s.notes.push_back(scenario_note("max-tokens-unused",
+                                    {{"max_tokens", c.trtllm.max_tokens}, {"tokens", tokens}}));
+  }
 }
 
 /// An array of numbers and nulls.
@@ -74,14 +166,7 @@ void read_trtllm(const ObjectReader& engine, Scenario& s) {
       rank_kv_bytes(s.model->kv_bytes_per_token, s.model->spec, s.model->layers, s.shards());
   c.block_bytes = rank_bytes * c.block_tokens;
   s.hbm_eviction = parse_eviction("lru", engine.where("preset"));
-  s.pool_where = engine.where("num_gpu_blocks");
-  s.pool_given = true;
-  const auto blocks = engine.integer("num_gpu_blocks");
-  if (!blocks) {
-    engine.missing("num_gpu_blocks",
-                   "the KV blocks in HBM, which TensorRT-LLM logs when it starts");
-  }
-  c.num_gpu_blocks = static_cast<std::uint32_t>(*blocks);
+  read_pool(engine, s);
 }
 
 bool read_trtllm_tier(const ObjectReader& top, Scenario& s) {

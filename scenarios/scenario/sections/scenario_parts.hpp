@@ -4,6 +4,7 @@
 #include <optional>
 #include <string_view>
 
+#include "models/kv_geometry.hpp"
 #include "models/link/link_model.hpp"
 #include "models/releases/engine_config.hpp"
 #include "models/tier/storage_spec.hpp"
@@ -61,6 +62,11 @@ std::optional<std::uint32_t> measured_blocks(const Scenario& s);
 /// After the links: measured copy rates, where a link is only the GPU's default.
 void use_measured_copies(Scenario& s);
 void read_engine(const ObjectReader& top, Scenario& s);
+/// How the GPU of the scenario is filled; the ranks and the weights are its own. Precondition:
+/// model and gpu are known.
+HbmBudget memory_budget(const Scenario& s, EngineMemory memory);
+/// The pool has as many blocks, by the estimate of a budget.
+void take_estimate(const ObjectReader& engine, std::int64_t blocks, Scenario& s);
 /// What the scheduler is told beyond its batch sizes; before the pool is sized.
 void read_scheduler(const ObjectReader& top, const ObjectReader& engine, Scenario& s);
 /// The keys *_parallel_size of the engine: before anything is sized.
