@@ -218,7 +218,9 @@ void check_behind(const ObjectReader& top, const Scenario& s) {
 std::optional<TierChoice> begin_host_memory(const ObjectReader& top, const HostMemoryWords& words) {
   const auto tiers = top.objects("tiers", ScenarioKeys::kTier);
   if (tiers.empty()) return std::nullopt;
-  if (tiers.size() > 1) tiers[1].fail("name", std::string(words.one_tier));
+  if (tiers.size() > words.most) {
+    tiers[words.most].fail("name", std::string(words.one_tier));
+  }
   const ObjectReader& tier = tiers.front();
   if (const std::string kind = tier.require_text("kind"); kind != "dram") {
     tier.fail("kind", fmt::format(fmt::runtime(words.kind), kind));
