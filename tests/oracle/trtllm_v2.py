@@ -215,6 +215,10 @@ class Cache:
                 b.suspended.remove(r)
                 b.active.add(r)
                 self.settle(b)
+        for b in ([source] if source is not None else []) + up:
+            if b.level != GPU and b in self.queues[b.level]:   # the last level's held ones are in none
+                self.queues[b.level].remove(b)
+                self.queues[b.level].append(b)
         for b in up:
             self.seen[f"blocks brought up from level {b.level}"] += 1
             self.make_empty(GPU)

@@ -169,8 +169,10 @@ bool PagedScheduler::begin(Handle h, const ReuseTree::Closest& part, Time now) {
   if (to_bring_up(s) + fresh > levels_.room(s.blocks, part.block)) return false;
   for (const ReuseTree::Block block : s.blocks) levels_.hold(block);
   const bool copies = part.block != ReuseTree::kNone;
-  if (copies) levels_.hold(part.block);
-  if (copies && levels_.on_gpu(part.block)) levels_.lock(part.block);
+  if (copies) {
+    levels_.hold(part.block);
+    levels_.on_gpu(part.block) ? levels_.lock(part.block) : levels_.touch(part.block);
+  }
   const std::uint32_t first = s.held();
   lock_all(h);
   take(h, fresh);
@@ -228,6 +230,7 @@ void PagedScheduler::lock_all(Handle h) {
   for (const ReuseTree::Block block : blocks) {
     levels_.on_gpu(block) ? levels_.lock(block) : below_.push_back(block);
   }
+  for (const ReuseTree::Block block : below_) levels_.touch(block);
   for (const ReuseTree::Block block : below_) levels_.bring_up(block);
 }
 

@@ -45,6 +45,12 @@ void PagedTree::hold(Block block) {
   if (last(b.level)) dequeue(block);
 }
 
+void PagedTree::touch(Block block) {
+  if (last(level_of(block))) return;
+  dequeue(block);
+  enqueue(block);
+}
+
 void PagedTree::lock(Block block) {
   KV_ASSERT(on_gpu(block), "block {} is locked on level {}", block, level_of(block));
   if (locks_[block]++ > 0) return;

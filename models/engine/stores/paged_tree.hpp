@@ -28,6 +28,8 @@ class PagedTree final : public ReuseTree {
   // ---- requests that have a block
   /// One more has it, and is suspended.
   void hold(Block block);
+  /// Below the GPU: it is wanted, and to be evicted behind others. Precondition: held.
+  void touch(Block block);
   /// It becomes active. Precondition: the block is on the GPU.
   void lock(Block block);
   /// It is suspended.

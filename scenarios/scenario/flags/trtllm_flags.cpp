@@ -54,25 +54,43 @@ class TrtllmFlags {
   void add(std::string argument) { out_.arguments.push_back(std::move(argument)); }
   void say(std::string comment) { out_.comments.push_back(std::move(comment)); }
 
-  /// `max_tokens` only lowers what free_gpu_memory_fraction leaves.
+  /// `max_tokens` only lowers what free_gpu_memory_fraction leaves. V2 makes its pool larger than
+  /// that, by what resumed requests leave of it.
   std::string cache(const Capacity& capacity) const {
     const EngineConfig& e = s_.engine;
     const TrtllmConfig& t = e.trtllm;
-    std::string out = fmt::format("tokens_per_block: {}, max_tokens: {}", e.block_tokens,
-                                  std::int64_t{e.num_gpu_blocks} * e.block_tokens);
+    constexpr std::int64_t kMillion = 1'000'000;
+    const std::int64_t share = t.v2() ? t.resume_ppm : kMillion;
+    std::string out =
+        fmt::format("tokens_per_block: {}, max_tokens: {}", e.block_tokens,
+                    std::int64_t{e.num_gpu_blocks} * e.block_tokens * share / kMillion);
     const auto put = [&](std::string_view key, const auto& value) {
       fmt::format_to(std::back_inserter(out), ", {}: {}", key, value);
     };
     put("enable_block_reuse", t.block_reuse);
     put("enable_partial_reuse", t.partial_reuse);
-    put("copy_on_partial_reuse", t.copy_on_partial_reuse);
+    if (t.v2()) {
+      put("use_kv_cache_manager_v2", true);
+      put("max_util_for_resume", static_cast<double>(t.resume_ppm) / kMillion);
+    } else {
+      put("copy_on_partial_reuse", t.copy_on_partial_reuse);
+    }
     if (!s_.tier || capacity.kind == Capacity::Kind::kUnbounded) return out;
+    put("host_cache_size", size_of(capacity));
+    if (!t.v2()) put("secondary_offload_min_priority", t.offload_min_priority);
+    if (!s_.behind.empty()) {
+      put("disk_cache_size", size_of(s_.behind.front().capacity));
+      put("disk_cache_path", "/path/on/the/disk");
+    }
+    return out;
+  }
+
+  /// Of a rank, in bytes.
+  std::int64_t size_of(const Capacity& capacity) const {
     const bool blocks = capacity.kind == Capacity::Kind::kBlocks;
     const std::int64_t bytes =
         blocks ? capacity.count * s_.tier_block_bytes().count() : capacity.count;
-    put("host_cache_size", host_size_of("trtllm").value_for(bytes, s_.world()));
-    put("secondary_offload_min_priority", t.offload_min_priority);
-    return out;
+    return host_size_of("trtllm").value_for(bytes, s_.world());
   }
 
   const Scenario& s_;
