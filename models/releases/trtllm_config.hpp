@@ -37,8 +37,8 @@ struct TrtllmConfig {
   /// and onboarding one can evict the next.
   bool claim_before_onboard = true;
   KvRetention retention;  ///< of requests that say nothing
-  /// V2: requests get blocks back, or their first ones, while no larger share of the pool is locked;
-  /// in millionths (KvCacheConfig.max_util_for_resume).
+  /// V2: requests get blocks back, or their first ones, while no larger share of the pool is
+  /// locked; in millionths (KvCacheConfig.max_util_for_resume).
   std::uint32_t resume_ppm = 950'000;
 
   bool v2() const { return manager == TrtllmManager::kV2; }

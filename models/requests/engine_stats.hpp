@@ -107,7 +107,7 @@ struct EngineStats {
   std::uint64_t hbm_evictions = 0;
   OffloadCounters offload;                        ///< the tier below
   std::optional<SwapStats> swap{};                ///< where requests may be swapped out
-  std::vector<ExchangeStats> exchange{};          ///< by tier, where blocks change places with others
+  std::vector<ExchangeStats> exchange{};          ///< by tier, where blocks change places
   std::optional<LoadDecisions> load_decisions{};  ///< where loads compete with recomputation
   std::uint64_t deferrals = 0;                    ///< look-ups put off
   Duration flush_stall{};                         ///< steps waited for stores

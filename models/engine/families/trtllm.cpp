@@ -1,6 +1,6 @@
 // TensorRT-LLM: a tree of blocks that can be used again, on the GPU and in host memory where there
-// is a tier, and its two schedulers; or with the KV cache manager V2 that tree over three levels and
-// the scheduler that goes with it.
+// is a tier, and its two schedulers; or with the KV cache manager V2 that tree over three levels,
+// and the scheduler that goes with it.
 #include "models/engine/connectors/trtllm/block_copies.hpp"
 #include "models/engine/engine_parts.hpp"
 #include "models/engine/schedulers/paged_scheduler.hpp"

@@ -146,8 +146,7 @@ bool PagedScheduler::ask_first(Handle h, Time now) {
   if (!may_resume()) return false;
   for (const Sequence::Known& known : s.path) s.blocks.push_back(known.block);
   const ReuseTree::Closest part = blocks_.part_of(s, held(h).context);
-  const bool begun =
-      begin(h, part, now) || (part.block != ReuseTree::kNone && begin(h, {}, now));
+  const bool begun = begin(h, part, now) || (part.block != ReuseTree::kNone && begin(h, {}, now));
   if (!begun) {
     s.blocks.clear();
     return false;
@@ -249,8 +248,7 @@ void PagedScheduler::fill(StepPlan& plan) {
   std::stable_partition(prompts_.begin(), prompts_.end(),
                         [&](const Part& part) { return !ends(part); });
   for (const Part& part : prompts_) {
-    plan.items.push_back(
-        {part.request, part.tokens, requests_[part.request].computed, ends(part)});
+    plan.items.push_back({part.request, part.tokens, requests_[part.request].computed, ends(part)});
   }
   for (const Handle h : decodes_) plan.items.push_back({h, 1, requests_[h].computed, true});
 }

@@ -52,7 +52,7 @@ class ReuseTree {
     std::uint64_t left = 0;
     std::uint64_t resident = 0;
     std::uint64_t taken = 0;     ///< copied here from the level above, in the tree or not
-    std::uint64_t given_up = 0;  ///< of those that left, for these; what stood behind is not counted
+    std::uint64_t given_up = 0;  ///< of those that left, for these; without what stood behind
   };
 
   ReuseTree(const Config& config, const Workload& workload, Copies& copies);
@@ -152,12 +152,12 @@ class ReuseTree {
   Copies& copies_;
   Block root_;
   std::vector<Data> blocks_;
-  IndexLists queues_;    ///< by level and priority
-  IndexLists children_;  ///< by parent
-  std::uint32_t mask_;   ///< buckets, less one
-  IndexLists by_first_;  ///< in the tree, by parent and first token
-  IndexLists by_last_;   ///< by parent, number of tokens and last of them
-  IndexHeap timers_{0};  ///< by expiry
+  IndexLists queues_;                        ///< by level and priority
+  IndexLists children_;                      ///< by parent
+  std::uint32_t mask_;                       ///< buckets, less one
+  IndexLists by_first_;                      ///< in the tree, by parent and first token
+  IndexLists by_last_;                       ///< by parent, number of tokens and last of them
+  IndexHeap timers_{0};                      ///< by expiry
   std::array<std::uint32_t, kLevels> free_;  ///< in the queues
   std::array<Counters, kLevels> counters_{};
   std::uint64_t stamps_ = 0;

@@ -59,7 +59,7 @@ class SequenceBlocks {
   Reuse reuse(Sequence& s, std::uint32_t context) const;
 
   struct Admission {
-    std::uint32_t computed = 0;  ///< tokens that it need not compute
+    std::uint32_t computed = 0;                             ///< tokens that it need not compute
     std::array<std::uint32_t, ReuseTree::kLevels> found{};  ///< of these, by where they lay
   };
   /// Of the block behind those that it holds, which are all full: the last token of the context is

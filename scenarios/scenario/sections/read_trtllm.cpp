@@ -40,7 +40,8 @@ void read_manager(const ObjectReader& engine, TrtllmConfig& t) {
   }
   if (share) t.resume_ppm = static_cast<std::uint32_t>(std::llround(*share * 1e6));
   if (ahead.value_or(0) > 0) {
-    engine.fail("disk_prefetch_num_reqs", "reading ahead from the disk is not modelled; expected 0");
+    engine.fail("disk_prefetch_num_reqs",
+                "reading ahead from the disk is not modelled; expected 0");
   }
   engine.refuse({"copy_on_partial_reuse", "secondary_offload_min_priority", "claim_before_onboard"},
                 "expected only with \"kv_cache_manager\": \"v1\": V2 has no such setting");
@@ -118,15 +119,16 @@ void read_slots(const ObjectReader& tier, Scenario& s, TierChoice& out) {
   constexpr std::uint64_t kMostBlocks = 1 << 28;
   if (out.capacity.kind == Capacity::Kind::kUnbounded ||
       checked_tier_blocks(s, out.capacity, capacity, out.where) > kMostBlocks) {
-    tier.fail("capacity", fmt::format("expected at most {} blocks: TensorRT-LLM {} as it starts, "
-                                      "found {}",
-                                      kMostBlocks,
-                                      out.storage ? "makes its files" : "pins its host memory",
-                                      capacity));
+    tier.fail("capacity",
+              fmt::format("expected at most {} blocks: TensorRT-LLM {} as it starts, "
+                          "found {}",
+                          kMostBlocks, out.storage ? "makes its files" : "pins its host memory",
+                          capacity));
   }
   if (s.engine.trtllm.v2() && s.tier_blocks(out.capacity) == 0) {
-    tier.fail("capacity", "expected room for a block: the KV cache manager V2 suspends requests "
-                          "to it");
+    tier.fail("capacity",
+              "expected room for a block: the KV cache manager V2 suspends requests "
+              "to it");
   }
 }
 
@@ -138,8 +140,8 @@ void read_disk(const ObjectReader& tier, Scenario& s) {
     tier.fail("name", fmt::format("\"{}\" is taken; expected another name", out.name));
   }
   if (const std::string kind = tier.require_text("kind"); kind != "nvme") {
-    tier.fail("kind", fmt::format("expected nvme, the disk of the KV cache manager V2, found {}",
-                                  kind));
+    tier.fail("kind",
+              fmt::format("expected nvme, the disk of the KV cache manager V2, found {}", kind));
   }
   refuse_chunk_keys(tier);
   tier.refuse({"device"}, fmt::format("expected links from {} to {} and back, which say how fast "
@@ -181,8 +183,9 @@ bool read_trtllm_tier(const ObjectReader& top, Scenario& s) {
   std::optional<TierChoice> host = begin_host_memory(top, words);
   if (!host) {
     if (v2) {
-      top.missing("tiers", "a tier of kind dram, to which the KV cache manager V2 suspends "
-                           "requests");
+      top.missing("tiers",
+                  "a tier of kind dram, to which the KV cache manager V2 suspends "
+                  "requests");
     }
     return true;
   }

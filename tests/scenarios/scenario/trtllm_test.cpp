@@ -98,8 +98,10 @@ TEST_CASE("TensorRT-LLM's settings go out as its own", "[scenarios]") {
 const std::vector<std::string> kDisk = {
     "engine.kv_cache_manager=v2", "tiers.0.capacity=null",
     R"(tiers.1={"name": "disk", "kind": "nvme", "capacity": "100GB"})",
-    R"(links.2={"name": "w", "from": "dram", "to": "disk", "kind": "affine", "latency_us": 100, "bandwidth": "3GB/s"})",
-    R"(links.3={"name": "r", "from": "disk", "to": "dram", "kind": "affine", "latency_us": 100, "bandwidth": "6GB/s"})"};
+    R"(links.2={"name": "w", "from": "dram", "to": "disk", "kind": "affine",
+        "latency_us": 100, "bandwidth": "3GB/s"})",
+    R"(links.3={"name": "r", "from": "disk", "to": "dram", "kind": "affine",
+        "latency_us": 100, "bandwidth": "6GB/s"})"};
 
 std::string refused_v2(const std::string& assignment) {
   std::vector<std::string> all = kDisk;
