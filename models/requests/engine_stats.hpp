@@ -64,6 +64,10 @@ struct ExchangeStats {
   std::uint64_t lost_stores = 0;  ///< blocks copied there that nothing could find any longer
   std::uint64_t other_ends = 0;   ///< blocks that left, and not to make room: loaded, or behind one
                                   ///< that left
+  // Of the tiers behind the first, full blocks as OffloadCounters tells them:
+  std::uint64_t queries = 0;
+  std::uint64_t hits = 0;
+  std::uint64_t hits_resumed = 0;
 };
 
 /// What was decided of the prefixes that could be loaded.
@@ -104,7 +108,7 @@ struct EngineStats {
   std::uint64_t hbm_evictions = 0;
   OffloadCounters offload;                        ///< the tier below
   std::optional<SwapStats> swap{};                ///< where requests may be swapped out
-  std::optional<ExchangeStats> exchange{};        ///< where blocks change places with those below
+  std::vector<ExchangeStats> exchange{};          ///< by tier, where blocks change places
   std::optional<LoadDecisions> load_decisions{};  ///< where loads compete with recomputation
   std::uint64_t deferrals = 0;                    ///< look-ups put off
   Duration flush_stall{};                         ///< steps waited for stores

@@ -74,9 +74,14 @@ void RunWiring::gather_engine(const Engine& engine, RunResult& r) const {
   if (stats.swap) add_swap(*stats.swap, r.swap);
   if (tiers() == 1) return;
   if (stats.swap) r.tiers[1].evictions = 0;  // what left was swapped in, or ended
-  if (stats.exchange) {
-    r.tiers[1].stores += stats.exchange->lost_stores;
-    r.tiers[1].evictions -= stats.exchange->other_ends;
+  for (std::size_t i = 0; i < stats.exchange.size(); ++i) {
+    const ExchangeStats& exchange = stats.exchange[i];
+    TierResult& tier = r.tiers[i + 1];
+    tier.stores += exchange.lost_stores;
+    tier.evictions -= exchange.other_ends;
+    tier.queries += exchange.queries;
+    tier.hits += exchange.hits;
+    tier.hits_resumed += exchange.hits_resumed;
   }
   gather_offload(stats.offload, r);
   if (s_.copy_interference().any()) {
@@ -303,7 +308,7 @@ std::vector<const StorageDevice*> RunWiring::devices(const Engine& engine,
     }
   } else if (has_storage()) {
     for (const auto& device : stats.storage) out.push_back(device.get());
-  } else {
+  } else if (store < stats.levels.size()) {
     out.push_back(&stats.levels[store]->device());
   }
   return out;

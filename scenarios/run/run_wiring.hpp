@@ -77,6 +77,7 @@ class RunWiring {
   /// The `number`-th of an engine.
   LaneSpec lane(std::uint32_t engine, std::uint32_t number, const LinkChoice& choice) const;
   HostLanes lanes(std::uint32_t engine) const;
+  HostLanes disk_lanes(std::uint32_t engine) const;
   std::uint64_t seed_of(std::uint32_t engine) const;
   /// The storage tiers, nearest first.
   std::vector<const TierChoice*> stores() const;

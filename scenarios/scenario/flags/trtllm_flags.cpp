@@ -58,7 +58,11 @@ class TrtllmFlags {
     const TrtllmConfig& t = e.trtllm;
     line("kv_cache_config:");
     put("tokens_per_block", e.block_tokens);
-    const std::int64_t tokens = std::int64_t{e.num_gpu_blocks} * e.block_tokens;
+    // V2 makes its pool larger than max_tokens, by what resumed requests leave of it.
+    constexpr std::int64_t kMillion = 1'000'000;
+    const std::int64_t share = t.v2() ? t.resume_ppm : kMillion;
+    const std::int64_t tokens =
+        std::int64_t{e.num_gpu_blocks} * e.block_tokens * share / kMillion;
     if (!s_.pool_given) {
       add(fmt::format("--kv_cache_free_gpu_memory_fraction {}", s_.gpu_memory_utilization));
       say(
@@ -75,7 +79,12 @@ class TrtllmFlags {
     }
     put("enable_block_reuse", t.block_reuse);
     put("enable_partial_reuse", t.partial_reuse);
-    put("copy_on_partial_reuse", t.copy_on_partial_reuse);
+    if (t.v2()) {
+      put("use_kv_cache_manager_v2", true);
+      put("max_util_for_resume", static_cast<double>(t.resume_ppm) / kMillion);
+    } else {
+      put("copy_on_partial_reuse", t.copy_on_partial_reuse);
+    }
     if (s_.model->kv_dtype == KvDtype::kFp8) put("dtype", "fp8");
     if (s_.model->kv_dtype == KvDtype::kFp4) put("dtype", "nvfp4");
     if (s_.tier) add_host(capacity);
@@ -84,14 +93,24 @@ class TrtllmFlags {
   /// Bytes of each rank.
   void add_host(const Capacity& capacity) {
     if (capacity.kind == Capacity::Kind::kUnbounded) return;
-    const bool blocks = capacity.kind == Capacity::Kind::kBlocks;
-    const std::int64_t bytes =
-        blocks ? capacity.count * s_.tier_block_bytes().count() : capacity.count;
+    const std::int64_t bytes = bytes_of(capacity);
     const std::int64_t each = host_size_of("trtllm").value_for(bytes, s_.world());
     put("host_cache_size", each);
-    put("secondary_offload_min_priority", s_.engine.trtllm.offload_min_priority);
+    if (!s_.engine.trtllm.v2()) {
+      put("secondary_offload_min_priority", s_.engine.trtllm.offload_min_priority);
+    }
+    if (!s_.behind.empty()) {
+      const std::int64_t disk = bytes_of(s_.behind.front().capacity);
+      put("disk_cache_size", host_size_of("trtllm").value_for(disk, s_.world()));
+      put("disk_cache_path", "/path/on/the/disk");
+    }
     say(fmt::format("host_cache_size: {} bytes / {} {} = {} bytes", bytes, s_.world(),
                     s_.world() == 1 ? "rank" : "ranks", each));
+  }
+
+  std::int64_t bytes_of(const Capacity& capacity) const {
+    const bool blocks = capacity.kind == Capacity::Kind::kBlocks;
+    return blocks ? capacity.count * s_.tier_block_bytes().count() : capacity.count;
   }
 
   void add_steps() {

@@ -43,7 +43,10 @@ constexpr std::string_view kTrtllmOwn[] = {"free_gpu_memory_fraction",
                                            "enable_partial_reuse",
                                            "copy_on_partial_reuse",
                                            "secondary_offload_min_priority",
-                                           "claim_before_onboard"};
+                                           "claim_before_onboard",
+                                           "kv_cache_manager",
+                                           "max_util_for_resume",
+                                           "disk_prefetch_num_reqs"};
 constexpr std::string_view kTrtllmShared[] = {"preset",
                                               "block_tokens",
                                               "num_gpu_blocks",

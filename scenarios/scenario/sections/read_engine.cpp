@@ -195,7 +195,7 @@ constexpr Key kEngineKeys[] = {
     choice_key("capacity_scheduler_policy", kCapacityPolicyNames,
                "trtllm: whether a request is admitted with all memory that it will need, or with "
                "that of its next step.",
-               "GUARANTEED_NO_EVICT"),
+               "GUARANTEED_NO_EVICT; with v2 only MAX_UTILIZATION"),
     flag_key("enable_block_reuse", "trtllm: whether blocks are kept for later requests.", "true"),
     flag_key("enable_partial_reuse", "trtllm: whether a part of a block is used again.", "true"),
     flag_key("copy_on_partial_reuse",
@@ -205,6 +205,16 @@ constexpr Key kEngineKeys[] = {
     flag_key("claim_before_onboard",
              "trtllm: whether all blocks that were found are claimed before the first is loaded.",
              "true"),
+    choice_key("kv_cache_manager", kTrtllmManagerNames,
+               "trtllm: v1, or v2, which suspends requests where v1 pauses them, and may have a "
+               "disk.",
+               "v1"),
+    number_key("max_util_for_resume", 1e-6, 1,
+               "trtllm with v2: share of the pool that may be locked when a request begins, or "
+               "goes on after it was suspended.",
+               "0.95"),
+    integer_key("disk_prefetch_num_reqs", 0, 1 << 20,
+                "trtllm with v2: requests whose blocks are read ahead. Only 0 is modelled.", "0"),
     integer_key("tensor_parallel_size", 1, kMostRanks,
                 "Ranks that share every layer. Pool sizes are of one rank.", "1"),
     integer_key("pipeline_parallel_size", 1, kMostRanks,

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <nlohmann/json.hpp>
 
@@ -120,6 +121,30 @@ void read_pool(const ObjectReader& engine, Scenario& s) {
   }
 }
 
+/// What the manager V2 has, and what it does not.
+void read_manager(const ObjectReader& engine, TrtllmConfig& t) {
+  if (engine.text("kv_cache_manager") == kTrtllmManagerNames[1]) t.manager = TrtllmManager::kV2;
+  const auto share = engine.number("max_util_for_resume");
+  const auto ahead = engine.integer("disk_prefetch_num_reqs");
+  if (!t.v2()) {
+    return engine.refuse({"max_util_for_resume", "disk_prefetch_num_reqs"},
+                         "expected only with \"kv_cache_manager\": \"v2\"");
+  }
+  if (share) t.resume_ppm = static_cast<std::uint32_t>(std::llround(*share * 1e6));
+  if (ahead.value_or(0) > 0) {
+    engine.fail("disk_prefetch_num_reqs",
+                "reading ahead from the disk is not modelled; expected 0");
+  }
+  engine.refuse({"copy_on_partial_reuse", "secondary_offload_min_priority", "claim_before_onboard"},
+                "expected only with \"kv_cache_manager\": \"v1\": V2 has no such setting");
+  if (t.capacity == CapacityPolicy::kGuaranteedNoEvict &&
+      engine.told("capacity_scheduler_policy")) {
+    engine.fail("capacity_scheduler_policy",
+                "expected MAX_UTILIZATION, the only policy of the KV cache manager V2");
+  }
+  t.capacity = CapacityPolicy::kMaxUtilization;
+}
+
 /// An array of numbers and nulls.
 std::vector<std::optional<double>> retention_numbers(const ObjectReader& workload,
                                                      std::string_view key,
@@ -157,6 +182,7 @@ void read_trtllm(const ObjectReader& engine, Scenario& s) {
   const auto policy = engine.text("capacity_scheduler_policy");
   if (policy == kCapacityPolicyNames[1]) t.capacity = CapacityPolicy::kMaxUtilization;
   read_block_reuse(engine, t);
+  read_manager(engine, t);
   if (s.model->spec != nullptr) {
     t.max_seq_len = static_cast<std::uint32_t>(s.model->spec->max_position);
   }
@@ -169,29 +195,95 @@ void read_trtllm(const ObjectReader& engine, Scenario& s) {
   read_pool(engine, s);
 }
 
+namespace {
+
+/// Of a level, whose slots are there from the start.
+void read_slots(const ObjectReader& tier, Scenario& s, TierChoice& out) {
+  const std::string capacity = tier.require_text("capacity", ObjectReader::kSize);
+  out.capacity = instance_capacity(s, out, parse_capacity(capacity, out.where));
+  constexpr std::uint64_t kMostBlocks = 1 << 28;
+  if (out.capacity.kind == Capacity::Kind::kUnbounded ||
+      checked_tier_blocks(s, out.capacity, capacity, out.where) > kMostBlocks) {
+    tier.fail("capacity",
+              fmt::format("expected at most {} blocks: TensorRT-LLM {} as it starts, "
+                          "found {}",
+                          kMostBlocks, out.storage ? "makes its files" : "pins its host memory",
+                          capacity));
+  }
+  if (s.engine.trtllm.v2() && s.tier_blocks(out.capacity) == 0) {
+    tier.fail("capacity",
+              "expected room for a block: the KV cache manager V2 suspends requests "
+              "to it");
+  }
+}
+
+/// The disk of the manager V2, behind host memory.
+void read_disk(const ObjectReader& tier, Scenario& s) {
+  TierChoice out;
+  out.name = tier.require_text("name");
+  if (out.name == "hbm" || out.name == s.tier->name || out.name.empty()) {
+    tier.fail("name", fmt::format("\"{}\" is taken; expected another name", out.name));
+  }
+  if (const std::string kind = tier.require_text("kind"); kind != "nvme") {
+    tier.fail("kind",
+              fmt::format("expected nvme, the disk of the KV cache manager V2, found {}", kind));
+  }
+  refuse_chunk_keys(tier);
+  tier.refuse({"device"}, fmt::format("expected links from {} to {} and back, which say how fast "
+                                      "the disk is",
+                                      s.tier->name, out.name));
+  tier.refuse({"write", "inclusion", "when_full", "trim_above", "trim_to", "trim_every_s", "ttl_s",
+               "prefetch_chunks", "eviction", "write_admission"},
+              "TensorRT-LLM has rules of its own");
+  const std::string scope = tier.text("scope").value_or("instance");
+  if (scope != "instance" && scope != "rank") {
+    tier.fail("scope", fmt::format("expected instance or rank, found {}: each engine has files of "
+                                   "its own",
+                                   scope));
+  }
+  out.per_rank = scope == "rank";
+  out.where = tier.where("capacity");
+  out.by_links = true;
+  out.storage.emplace();
+  out.storage->spec = default_storage(StorageKind::kNvme);
+  read_slots(tier, s, out);
+  s.behind.push_back(std::move(out));
+}
+
+}  // namespace
+
 bool read_trtllm_tier(const ObjectReader& top, Scenario& s) {
   if (s.engine.family != EngineFamily::kTrtllm) return false;
-  constexpr HostMemoryWords kWords{
+  const bool v2 = s.engine.trtllm.v2();
+  HostMemoryWords words{
       "TensorRT-LLM's KV cache manager V1 has no tier behind host memory; expected one tier of "
-      "kind "
-      "dram",
+      "kind dram, or \"kv_cache_manager\": \"v2\"",
       "expected dram, TensorRT-LLM's host memory, found {}",
       "TensorRT-LLM has rules of its own: retention of the workload, "
       "engine.secondary_offload_min_priority"};
-  std::optional<TierChoice> host = begin_host_memory(top, kWords);
-  if (!host) return true;
+  if (v2) {
+    words.one_tier = "expected at most two tiers, of kinds dram and nvme";
+    words.most_tiers = 2;
+  }
+  std::optional<TierChoice> host = begin_host_memory(top, words);
+  if (!host) {
+    if (v2) {
+      top.missing("tiers",
+                  "a tier of kind dram, to which the KV cache manager V2 suspends "
+                  "requests");
+    }
+    return true;
+  }
+  const auto tiers = top.objects("tiers", ScenarioKeys::kTier);
   TierChoice& out = *host;
-  const ObjectReader tier = top.objects("tiers", ScenarioKeys::kTier).front();
-  const std::string capacity = tier.require_text("capacity", ObjectReader::kSize);
-  out.capacity = instance_capacity(s, out, parse_capacity(capacity, out.where));
-  constexpr std::uint64_t kMostHostBlocks = 1 << 28;
-  if (out.capacity.kind == Capacity::Kind::kUnbounded ||
-      checked_tier_blocks(s, out.capacity, capacity, out.where) > kMostHostBlocks) {
-    tier.fail("capacity", fmt::format("expected at most {} blocks: TensorRT-LLM pins its host "
-                                      "memory as it starts, found {}",
-                                      kMostHostBlocks, capacity));
+  if (v2 && !tiers[0].has("capacity")) {
+    // As much as the GPU's (kv_cache_manager_v2.py, _compute_auto_host_tier_quota).
+    out.capacity = {Capacity::Kind::kBlocks, s.engine.num_gpu_blocks};
+  } else {
+    read_slots(tiers[0], s, out);
   }
   s.tier = std::move(out);
+  if (tiers.size() > 1) read_disk(tiers[1], s);
   return true;
 }
 
@@ -199,6 +291,11 @@ void read_retention(const ObjectReader& workload, Scenario& s) {
   if (s.engine.family != EngineFamily::kTrtllm) {
     return workload.refuse({kRetentionKey, kDecodeRetentionKey},
                            "expected only with preset trtllm: no other engine asks for it");
+  }
+  if (s.engine.trtllm.v2()) {
+    return workload.refuse({kRetentionKey, kDecodeRetentionKey},
+                           "expected only with \"kv_cache_manager\": \"v1\": V2 does not pass it "
+                           "on");
   }
   KvRetention& out = s.engine.trtllm.retention;
   std::string expected;

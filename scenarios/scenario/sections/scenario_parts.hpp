@@ -97,9 +97,9 @@ struct HostMemoryWords {
   std::string_view one_tier;
   std::string_view kind;
   std::string_view rules;
-  std::size_t most_tiers = 1;
+  std::size_t most_tiers = 1;  ///< the others are read elsewhere
 };
-/// The tier of an engine that has host memory alone, with rules of its own, without its capacity;
+/// The tier of an engine that has host memory first, with rules of its own, without its capacity;
 /// nothing where the scenario has no tier.
 std::optional<TierChoice> begin_host_memory(const ObjectReader& top, const HostMemoryWords& words);
 /// A tier behind host memory, with the rules of engine.tier_rules where it has none of its own.

@@ -251,5 +251,59 @@ TEST_CASE("what goes out comes in as the same engine", "[scenarios]") {
   }
 }
 
+// ---- the KV cache manager V2
+
+const std::vector<std::string> kDisk = {
+    "engine.kv_cache_manager=v2", "tiers.0.capacity=null",
+    R"(tiers.1={"name": "disk", "kind": "nvme", "capacity": "100GB"})",
+    R"(links.2={"name": "w", "from": "dram", "to": "disk", "kind": "affine",
+        "latency_us": 100, "bandwidth": "3GB/s"})",
+    R"(links.3={"name": "r", "from": "disk", "to": "dram", "kind": "affine",
+        "latency_us": 100, "bandwidth": "6GB/s"})"};
+
+std::string refused_v2(const std::string& assignment) {
+  std::vector<std::string> all = kDisk;
+  all.push_back(assignment);
+  return refused(all);
+}
+
+TEST_CASE("V2 has host memory like the GPU's, and a disk", "[scenarios]") {
+  const Scenario s = loaded(kDisk);
+  CHECK(s.engine.trtllm.v2());
+  CHECK(s.engine.trtllm.capacity == CapacityPolicy::kMaxUtilization);
+  CHECK(s.engine.trtllm.resume_ppm == 950'000);
+  CHECK(s.tier_blocks(s.tier->capacity) == 1000);
+  REQUIRE(s.behind.size() == 1);
+  CHECK(s.tier_blocks(s.behind[0].capacity) == 23'841);  // 100 GB of 4,194,304 bytes
+  CHECK(s.behind[0].up->bytes_per_second == 6'000'000'000);
+}
+
+TEST_CASE("what V2 does not have is refused", "[scenarios]") {
+  CHECK_THAT(refused_v2("engine.copy_on_partial_reuse=false"), ContainsSubstring("V2 has no such"));
+  CHECK_THAT(refused_v2("engine.capacity_scheduler_policy=GUARANTEED_NO_EVICT"),
+             ContainsSubstring("expected MAX_UTILIZATION"));
+  CHECK_THAT(refused_v2("engine.disk_prefetch_num_reqs=4"), ContainsSubstring("expected 0"));
+  CHECK_THAT(refused_v2("workload.decode_retention=[20, null]"), ContainsSubstring("pass it on"));
+  CHECK_THAT(refused_v2("tiers.1.kind=fs"), ContainsSubstring("expected nvme"));
+  CHECK_THAT(refused_v2("tiers.1.capacity=inf"), ContainsSubstring("makes its files"));
+  CHECK_THAT(refused_v2("links.3=null"), ContainsSubstring("a link to it only"));
+  CHECK_THAT(refused({"engine.max_util_for_resume=0.9"}), ContainsSubstring("only with"));
+  CHECK_THAT(refused({"engine.kv_cache_manager=v2", "tiers=[]", "links=[]"}),
+             ContainsSubstring("a tier of kind dram"));
+  CHECK_THAT(refused({"tiers.1={\"name\": \"disk\", \"kind\": \"nvme\", \"capacity\": \"1TB\"}"}),
+             ContainsSubstring("\"kv_cache_manager\": \"v2\""));
+}
+
+TEST_CASE("V2's settings go out as its own", "[scenarios]") {
+  const Scenario s = loaded(kDisk);
+  const EngineFlags flags = flags_of(s, s.tier->capacity, find_preset("trtllm", {}));
+  // Of a pool of 32,000 tokens resumed requests leave 5%. A block has 4,194,304 bytes.
+  CHECK(flags.comments.front() ==
+        "options.yaml: kv_cache_config: {tokens_per_block: 32, max_tokens: 30400, "
+        "enable_block_reuse: true, enable_partial_reuse: true, use_kv_cache_manager_v2: true, "
+        "max_util_for_resume: 0.95, host_cache_size: 4194304000, disk_cache_size: 100000000000, "
+        "disk_cache_path: /path/on/the/disk}");
+}
+
 }  // namespace
 }  // namespace spillway::test
