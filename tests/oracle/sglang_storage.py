@@ -63,13 +63,19 @@ class Storage:
         return [batch for batch in (self.writing, self.reading) if batch]
 
     def advance(self, now):
-        """All ends by now. Of two at one instant the write is first, with the begin of the next."""
+        """All ends by now. At one instant (L2): a read, then a write, then what begins, reads first."""
         while ending := [batch for batch in self.busy() if batch.end <= now]:
-            batch = min(ending, key=lambda b: b.end)
-            if batch is self.writing:
-                self.end_write(batch)
-            else:
+            at = min(batch.end for batch in ending)
+            read, write = ([batch for batch in ending if batch is way and batch.end == at]
+                           for way in (self.reading, self.writing))
+            for batch in read:
                 self.end_read(batch)
+            for batch in write:
+                self.end_write(batch)
+            if read:
+                self.next_read(at)
+            if write:
+                self.next_write(at)
 
     # ---------------------------------------------------------------- L2, L3: writing
 
@@ -116,7 +122,6 @@ class Storage:
         self.stored += len(batch.keys)
         self.seen["write batch"] += 1
         self.seen["write: second batch"] += batch.op.done > BATCH
-        self.next_write(batch.end)
 
     # ---------------------------------------------------------------- L5: reading
 
@@ -153,7 +158,6 @@ class Storage:
             op.completed += len(batch.keys)
         if op.stopped or op.early or op.completed == op.hits:
             self.leave(op)
-        self.next_read(batch.end)
 
     def leave(self, op):
         self.reads.popleft()
