@@ -259,6 +259,12 @@ struct PlanJudgement {
 };
 
 /// What to set in an engine for one configuration.
+/// A file that an argument names.
+struct EngineFile {
+  std::string name;
+  std::vector<std::string> lines;
+};
+
 struct EngineFlags {
   std::string engine;                    ///< vllm
   std::string release;                   ///< the preset whose flags these are
@@ -266,6 +272,7 @@ struct EngineFlags {
   std::vector<std::string> arguments;    ///< --flag value
   std::vector<std::string> comments;     ///< unit, scope and arithmetic of each that was converted
   std::vector<std::string> not_covered;  ///< what of the configuration no flag says
+  std::vector<EngineFile> files{};       ///< of settings that have no argument
 };
 
 /// Of one cell, by its index in the plan.

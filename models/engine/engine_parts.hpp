@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -53,6 +54,9 @@ struct LowerTierConfig {
   std::uint32_t copies = 1;  ///< parts of ranks that tiers below keep of each block
   /// The tiers behind it, in the order of look-ups; only where it is memory.
   std::vector<LevelConfig> behind;
+  /// To and from a disk behind it, where that is reached by links.
+  std::optional<HostLanes> disk;
+  std::uint64_t disk_blocks = 0;
   TrimRule trim;  ///< of the tier itself
   /// The link up once more, to estimate loads with; null: whatever lies below is loaded.
   std::unique_ptr<LinkModel> load_estimate;

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "sim/units.hpp"
+
 namespace spillway {
 
 /// When KV goes to host memory (HiCache).
@@ -34,6 +36,31 @@ inline constexpr std::string_view kQueuePolicyNames[] = {"fcfs", "lpm", "dfs-wei
 
 inline constexpr std::int64_t kNano = 1'000'000'000;
 
+/// When reading ahead from storage may be stopped, so that its request is admitted.
+enum class PrefetchStop : std::uint8_t { kBestEffort, kWaitComplete, kTimeout };
+inline constexpr std::string_view kPrefetchStopNames[] = {"best_effort", "wait_complete",
+                                                          "timeout"};
+
+/// --hicache-storage-prefetch-policy, and what hicache_storage_backend_extra_config may say.
+struct PrefetchRules {
+  PrefetchStop stop = PrefetchStop::kTimeout;
+  std::uint32_t threshold = 256;  ///< tokens; less is not read ahead
+  Duration timeout_base = std::chrono::seconds(2);
+  Duration timeout_per_ki_token = std::chrono::milliseconds(100);
+  Duration timeout_max = std::chrono::seconds(30);
+};
+
+/// What --hicache-storage-backend calls a storage, by what it is made of.
+struct StorageBackend {
+  std::string_view name;
+  std::string_view kind;   ///< of a tier
+  std::string_view scope;
+};
+/// Of several with the same kind the first is written, all are read.
+inline constexpr StorageBackend kStorageBackends[] = {
+    {"file", "nvme", "instance"}, {"hf3fs", "fs", "cluster"},   {"mooncake", "kv", "cluster"},
+    {"nixl", "object", "cluster"}, {"aibrix", "kv", "cluster"}, {"eic", "kv", "cluster"}};
+
 struct SglangConfig {
   std::uint32_t max_running_requests = 2048;
   std::int64_t chunked_prefill_size = 8192;  ///< tokens; at most 0: prompts are never cut
@@ -46,6 +73,7 @@ struct SglangConfig {
   std::uint32_t context_length = 0;       ///< 0: no limit beside the pool's
   HicacheWrite write = HicacheWrite::kThrough;
   RadixEviction eviction = RadixEviction::kLru;
+  PrefetchRules prefetch{};  ///< where there is storage behind host memory
 };
 
 }  // namespace spillway

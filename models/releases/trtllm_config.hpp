@@ -18,9 +18,16 @@ enum class CapacityPolicy : std::uint8_t {
 inline constexpr std::string_view kCapacityPolicyNames[] = {"GUARANTEED_NO_EVICT",
                                                             "MAX_UTILIZATION"};
 
+/// What keeps the blocks: the KV cache manager V1, or V2, which suspends requests where V1 pauses
+/// them, and has a disk behind host memory.
+enum class TrtllmManager : std::uint8_t { kV1, kV2 };
+inline constexpr std::string_view kTrtllmManagerNames[] = {"v1", "v2"};
+
 struct TrtllmConfig {
+  TrtllmManager manager = TrtllmManager::kV1;
   CapacityPolicy capacity = CapacityPolicy::kGuaranteedNoEvict;
   std::uint32_t max_seq_len = 0;  ///< of prompt and answer; 0: no limit
+  std::int64_t max_tokens = 0;    ///< that the pool may hold; 0: as many as fit
   bool block_reuse = true;
   bool partial_reuse = true;
   bool copy_on_partial_reuse = true;
@@ -31,6 +38,11 @@ struct TrtllmConfig {
   /// and onboarding one can evict the next.
   bool claim_before_onboard = true;
   KvRetention retention;  ///< of requests that say nothing
+  /// V2: requests get blocks back, or their first ones, while no larger share of the pool is
+  /// locked; in millionths (KvCacheConfig.max_util_for_resume).
+  std::uint32_t resume_ppm = 950'000;
+
+  bool v2() const { return manager == TrtllmManager::kV2; }
 };
 
 }  // namespace spillway

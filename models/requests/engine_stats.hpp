@@ -17,6 +17,7 @@
 namespace spillway {
 
 class StorageDevice;
+class Level;
 class TierStack;
 
 struct PrefixCacheCounters {
@@ -63,6 +64,10 @@ struct ExchangeStats {
   std::uint64_t lost_stores = 0;  ///< blocks copied there that nothing could find any longer
   std::uint64_t other_ends = 0;   ///< blocks that left, and not to make room: loaded, or behind one
                                   ///< that left
+  // Of the tiers behind the first, full blocks as OffloadCounters tells them:
+  std::uint64_t queries = 0;
+  std::uint64_t hits = 0;
+  std::uint64_t hits_resumed = 0;
 };
 
 /// What was decided of the prefixes that could be loaded.
@@ -103,7 +108,7 @@ struct EngineStats {
   std::uint64_t hbm_evictions = 0;
   OffloadCounters offload;                        ///< the tier below
   std::optional<SwapStats> swap{};                ///< where requests may be swapped out
-  std::optional<ExchangeStats> exchange{};        ///< where blocks change places with those below
+  std::vector<ExchangeStats> exchange{};          ///< by tier, where blocks change places
   std::optional<LoadDecisions> load_decisions{};  ///< where loads compete with recomputation
   std::uint64_t deferrals = 0;                    ///< look-ups put off
   Duration flush_stall{};                         ///< steps waited for stores
@@ -114,7 +119,8 @@ struct EngineStats {
   Duration collective{};                      ///< spent in collectives of ranks
   std::vector<ChunkTierStats> chunk_tiers{};  ///< below HBM, nearest first, where they keep chunks
   std::uint64_t load_failures = 0;            ///< requests whose load did not come whole
-  const TierStack* stack = nullptr;  ///< the tiers behind the first, as they are; null: none
+  std::vector<const Level*> levels{};  ///< the tiers behind the first, as they are
+  const TierStack* stack = nullptr;    ///< over these, where there is one
   /// Clients of the tier below; none where that is memory.
   std::span<const std::unique_ptr<StorageDevice>> storage{};
 };

@@ -159,6 +159,13 @@ inline constexpr NoteRow kScenarioNotes[] = {
     {"mixed-chunk-off", "engine", NoteGrade::kWarning,
      "engine.enable_mixed_chunk has no effect: prompts are not computed in chunks. Set "
      "engine.chunked_prefill_size above 0."},
+    {"pool-of-free-memory", "engine", NoteGrade::kDetail,
+     "num_gpu_blocks is {blocks} ({tokens} tokens): {fraction_share} of the memory that weights "
+     "and work are estimated to leave on {gpu}. Take the real number from TensorRT-LLM's log "
+     "(primary blocks) and give it as engine.num_gpu_blocks."},
+    {"max-tokens-unused", "engine", NoteGrade::kWarning,
+     "engine.max_tokens ({max_tokens}) has no effect: free_gpu_memory_fraction leaves {tokens} "
+     "tokens. TensorRT-LLM takes the smaller of both."},
     {"hicache-off", "tier", NoteGrade::kWarning,
      "{keys} have no effect: SGLang uses host memory only with --enable-hierarchical-cache. Add a "
      "tier of kind dram."},

@@ -177,6 +177,11 @@ class DashboardMaker {
       if (const auto planned = external_ratio(f_)) plan_line(panel, *planned, "below HBM");
     }
     if (panel.queries.size() == before) share_below(panel, ratio);
+    const std::size_t both = panel.queries.size();
+    ratio(Signal::kCachedTokens, Signal::kPromptTokens, "all caches");
+    if (run_ != nullptr && panel.queries.size() > both) {
+      plan_line(panel, cached_share(*run_, 0), "all caches");
+    }
     if (const EngineMetric* own = f_.metric(Signal::kHitRatio)) {
       panel.queries.push_back({series_of(*own, select_), "{{instance}}"});
     }

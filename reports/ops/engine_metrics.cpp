@@ -35,6 +35,8 @@ constexpr SignalName kSignalNames[] = {
     {S::kExternalQueries, "below HBM: asked"},
     {S::kExternalHits, "below HBM: found"},
     {S::kHitRatio, "hit ratio"},
+    {S::kPromptTokens, "prompt tokens"},
+    {S::kCachedTokens, "prompt tokens from caches"},
     {S::kLoadBytes, "bytes loaded"},
     {S::kLoadTime, "time of loads"},
     {S::kLoadSpeed, "speed of loads"},

@@ -29,6 +29,8 @@ enum class Signal {
   kExternalQueries,
   kExternalHits,
   kHitRatio,  ///< as the engine computes it
+  kPromptTokens,
+  kCachedTokens,  ///< of these, from all levels together
   kLoadBytes,
   kLoadTime,
   kLoadSpeed,

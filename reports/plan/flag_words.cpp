@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "reports/format.hpp"
 
@@ -37,6 +38,18 @@ std::vector<std::string> flag_sentences(const EngineFlags& flags, Detail detail)
   if (!flags.environment.empty()) {
     out.push_back(fmt::format("In its environment: {}", fmt::join(flags.environment, " ")));
   }
+  for (const EngineFile& file : flags.files) {
+    std::string text;
+    for (const std::string& line : file.lines) {
+      const std::size_t at = std::min(line.find_first_not_of(' '), line.size());
+      fmt::format_to(std::back_inserter(text), "{}{}",
+                     text.empty() ? ""
+                     : at > 0     ? ", "
+                                  : "; ",
+                     line.substr(at));
+    }
+    out.push_back(fmt::format("In {}: {}", file.name, text));
+  }
   if (!flags.comments.empty() && detail == Detail::kFull) {
     out.push_back(fmt::format("Sizes: {}", fmt::join(flags.comments, "; ")));
   }
@@ -52,6 +65,9 @@ std::vector<std::string> flag_sentences(const EngineFlags& flags, Detail detail)
 
 std::string shell_fragment(const EngineFlags& flags) {
   std::string out;
+  for (const EngineFile& file : flags.files) {
+    out += fmt::format("cat > {} <<'EOF'\n{}\nEOF\n", file.name, fmt::join(file.lines, "\n"));
+  }
   for (const std::string& variable : flags.environment) out += variable + " \\\n";
   out += words_of(flags).start;
   for (const std::string& argument : flags.arguments) out += " \\\n  " + argument;

@@ -9,6 +9,17 @@
 namespace spillway {
 
 template <>
+struct Fields<EngineFile> {
+  static constexpr std::string_view kName = "engine_file";
+  static constexpr std::string_view kHelp = "A file that an argument of an engine names.";
+  template <class R, class F>
+  static void visit(R& r, F&& f) {
+    f("name", r.name, says("Its name, as the argument has it."));
+    f("lines", r.lines, says("Its lines."));
+  }
+};
+
+template <>
 struct Fields<EngineFlags> {
   static constexpr std::string_view kName = "engine_flags";
   static constexpr std::string_view kHelp =
@@ -21,6 +32,7 @@ struct Fields<EngineFlags> {
     f("arguments", r.arguments, says("Flags of the command, with their values."));
     f("comments", r.comments, says("Unit, scope and arithmetic of each converted value."));
     f("not_covered", r.not_covered, says("Parts of the configuration that no flag sets."));
+    f("files", r.files, if_any("Files of settings that have no flag."));
   }
 };
 

@@ -70,6 +70,9 @@ class LoadTimes {
     if (s_.engine.connector == ConnectorKind::kLlmdFs) {
       return files(tier, bytes, chunks) + (tier.by_links ? Duration(0) : climb);
     }
+    if (s_.engine.family == EngineFamily::kTrtllm) {  // straight to the GPU, block by block
+      return read(tier, Bytes(bytes.count() / chunks)) * chunks;
+    }
     // LMCache reads a disk chunk by chunk.
     const bool each = s_.engine.connector == ConnectorKind::kLmcache && tier.kind() == "nvme";
     const std::int64_t jobs = each ? chunks : 1;

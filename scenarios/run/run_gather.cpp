@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "models/engine/connectors/tier_stack.hpp"
+#include "models/engine/connectors/level.hpp"
 #include "models/engine/schedulers/load_choice.hpp"
 #include "scenarios/run/load_times.hpp"
 #include "scenarios/run/run_wiring.hpp"
@@ -74,9 +74,14 @@ void RunWiring::gather_engine(const Engine& engine, RunResult& r) const {
   if (stats.swap) add_swap(*stats.swap, r.swap);
   if (tiers() == 1) return;
   if (stats.swap) r.tiers[1].evictions = 0;  // what left was swapped in, or ended
-  if (stats.exchange) {
-    r.tiers[1].stores += stats.exchange->lost_stores;
-    r.tiers[1].evictions -= stats.exchange->other_ends;
+  for (std::size_t i = 0; i < stats.exchange.size(); ++i) {
+    const ExchangeStats& exchange = stats.exchange[i];
+    TierResult& tier = r.tiers[i + 1];
+    tier.stores += exchange.lost_stores;
+    tier.evictions -= exchange.other_ends;
+    tier.queries += exchange.queries;
+    tier.hits += exchange.hits;
+    tier.hits_resumed += exchange.hits_resumed;
   }
   gather_offload(stats.offload, r);
   if (s_.copy_interference().any()) {
@@ -130,7 +135,7 @@ RunResult RunWiring::gather(const Cluster& cluster, RunResult r) const {
     for (std::size_t store = 0; store < stores().size(); ++store) {
       name_storage_links(store, i, suffix, series, r);
     }
-    if (const TierStack* stack = cluster[i].stats().stack) gather_behind(r, *stack);
+    gather_behind(r, cluster[i].stats().levels);
     if (keeps_chunks()) gather_chunks(cluster[i], i, r);
   }
   name_media(series, r);
@@ -213,10 +218,10 @@ void RunWiring::gather_chunks(const Engine& engine, std::uint32_t number, RunRes
 }
 
 /// What the tiers behind the first did. Each was asked for what the nearer ones did not supply.
-void RunWiring::gather_behind(RunResult& r, const TierStack& stack) const {
+void RunWiring::gather_behind(RunResult& r, const std::vector<const Level*>& levels) const {
   const std::uint64_t capacity = tier_blocks_ / s_.engine.blocks_per_chunk;
-  for (std::size_t i = 0; i < s_.behind.size(); ++i) {
-    const LevelCounters& c = stack.counters(i);
+  for (std::size_t i = 0; i < levels.size(); ++i) {
+    const LevelCounters& c = levels[i]->counters;
     TierResult& t = r.tiers[i + 2];
     t.queries += c.queries;
     t.hits += c.hits;
@@ -303,8 +308,8 @@ std::vector<const StorageDevice*> RunWiring::devices(const Engine& engine,
     }
   } else if (has_storage()) {
     for (const auto& device : stats.storage) out.push_back(device.get());
-  } else {
-    out.push_back(&stats.stack->device(store));
+  } else if (store < stats.levels.size()) {
+    out.push_back(&stats.levels[store]->device());
   }
   return out;
 }

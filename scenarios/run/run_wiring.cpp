@@ -125,6 +125,24 @@ HostLanes RunWiring::lanes(std::uint32_t engine) const {
   return out;
 }
 
+/// To and from the disk behind host memory.
+HostLanes RunWiring::disk_lanes(std::uint32_t engine) const {
+  const TierChoice& tier = s_.behind[0];
+  const StorageClientConfig numbers = clients(0, engine)[0];
+  const auto lane = [&](std::uint32_t link, const TierLane& way) {
+    LaneSpec out;
+    out.link = link;
+    out.model = make_affine_link(way.latency, way.bytes_per_second);
+    out.through = numbers.through;
+    return out;
+  };
+  HostLanes out;
+  out.down = lane(numbers.write_link, *tier.down);
+  out.up = lane(numbers.read_link, *tier.up);
+  out.seed = numbers.seed;
+  return out;
+}
+
 /// Latencies and delays of several engines are drawn apart.
 std::uint64_t RunWiring::seed_of(std::uint32_t engine) const {
   const std::uint32_t instance = engine / s_.engine.data_parallel;
@@ -382,6 +400,11 @@ EngineParts RunWiring::parts(std::uint32_t engine) const {
     out.lower->shared = shared(*s_.tier, engine);
     out.lower->storage = clients(0, engine);
     out.lower->direct = direct();
+  }
+  if (s_.engine.family == EngineFamily::kTrtllm && !s_.behind.empty()) {
+    out.lower->disk = disk_lanes(engine);
+    out.lower->disk_blocks = s_.tier_blocks(s_.behind[0].capacity);
+    return out;
   }
   for (std::size_t i = 0; i < s_.behind.size(); ++i) {
     LevelConfig level;

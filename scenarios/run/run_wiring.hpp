@@ -77,6 +77,7 @@ class RunWiring {
   /// The `number`-th of an engine.
   LaneSpec lane(std::uint32_t engine, std::uint32_t number, const LinkChoice& choice) const;
   HostLanes lanes(std::uint32_t engine) const;
+  HostLanes disk_lanes(std::uint32_t engine) const;
   std::uint64_t seed_of(std::uint32_t engine) const;
   /// The storage tiers, nearest first.
   std::vector<const TierChoice*> stores() const;
@@ -97,7 +98,7 @@ class RunWiring {
   void name_media(std::size_t series, RunResult& r) const;
   void name_storage_links(std::size_t store, std::uint32_t engine, const std::string& suffix,
                           std::size_t series, RunResult& r) const;
-  void gather_behind(RunResult& r, const TierStack& stack) const;
+  void gather_behind(RunResult& r, const std::vector<const Level*>& levels) const;
   /// An engine's clients of a storage tier.
   std::vector<const StorageDevice*> devices(const Engine& engine, std::size_t store) const;
   /// What the devices of one tier did, at all its places.

@@ -203,7 +203,7 @@ HardwareChoice load_hardware(const std::string& path, const SourceRef& where, No
   refuse_impossible(profile, source);
   HardwareChoice out;
   out.path = path;
-  out.name = profile.name.empty() ? fs::path(path).stem().string() : profile.name;
+  out.name = fs::path(path).stem().string();  // a file may have been renamed
   out.created = profile.created;
   out.digest = digest_of(source.root().at("results"));
   out.machine = profile.machine;

@@ -58,6 +58,9 @@ ROUND_TRIPS = [
     ("sglang-hicache", ["engine.tensor_parallel_size=2", "engine.hicache_write_policy=write_back"]),
     ("sglang-hicache", ["engine.async_scheduling=false", "engine.schedule_policy=lpm", "engine.chunked_prefill_size=0"]),
     ("sglang-hicache", ["engine.enable_mixed_chunk=true", "engine.schedule_policy=dfs-weight", "engine.radix_eviction_policy=lfu"]),
+    ("trtllm-host-cache", ["engine.tensor_parallel_size=2", "engine.capacity_scheduler_policy=MAX_UTILIZATION"]),
+    ("trtllm-host-cache", ["engine.max_tokens=160000", "engine.enable_chunked_prefill=false", "tiers.0.capacity=0GB"]),
+    ("trtllm-host-cache", ["engine.block_tokens=64", "engine.max_model_len=16384", "model.kv_dtype=fp8"]),
     ("agentic-sessions", ["engine.pipeline_parallel_size=2", "engine.data_parallel_size=2"]),
     ("agentic-sessions", ["model={\"name\": \"Qwen3-32B\", \"weight_dtype\": \"fp8\", \"kv_dtype\": \"fp8\"}"]),
     ("agentic-sessions", ["model=gpt-oss-20b", "engine.hybrid_kv_cache=true"]),
@@ -110,7 +113,8 @@ def behind_start(words):
     for i, word in enumerate(words):
         if word.endswith("vllm") and words[i + 1 : i + 2] == ["serve"]:
             return words[i + 2 :]
-        if word.startswith(("vllm.entrypoints", "dynamo.vllm", "sglang.launch_server")):
+        starts = ("vllm.entrypoints", "dynamo.vllm", "sglang.launch_server")
+        if word.startswith(starts) or word.endswith("trtllm-serve"):
             return words[i + 1 :]
     if words[:2] in (["docker", "run"], ["podman", "run"]):
         for i, word in enumerate(words[2:], 2):

@@ -2,7 +2,7 @@
 """Compares `spillway run` with the oracle of a connector that keeps chunks, or of another
 engine than vLLM, row by row and to the nanosecond.
 
-    python3 compare_parts.py --part lmcache|lmcache_mp|llmd|hybrid|sglang|trtllm --spillway BIN [--seeds 1-60] [--keep DIR]
+    python3 compare_parts.py --part PART --spillway BIN [--seeds 1-60] [--keep DIR]
 
 Random scenarios of gen_<part>.py, and the histories of cases/ that are its own. Rows are compared
 whole, and every total that a result document has. Exit status 1 when anything differs.
@@ -18,11 +18,12 @@ import sys
 from compare import HERE, compare_all, different_rows, rows_of, run_spillway, seeds_of
 
 CASES = {"lmcache": "lmcache-", "lmcache_mp": "lmcache-mp-", "llmd": "llmd-", "hybrid": "hybrid-", "sglang": "sglang-",
-         "trtllm": "trtllm-"}
+         "sglang_l3": "sglang-l3-", "trtllm": "trtllm-", "trtllm_v2": "trtllm-v2-"}
+ORACLES = {"sglang_l3": "sglang"}                              # of parts that share one
 
 
 def oracle(part, scenario, rows, totals):
-    subprocess.run([sys.executable, os.path.join(HERE, f"{part}.py"), scenario, "--requests", rows,
+    subprocess.run([sys.executable, os.path.join(HERE, f"{ORACLES.get(part, part)}.py"), scenario, "--requests", rows,
                     "--totals", totals], check=True)
     with open(totals) as f:
         return json.load(f)

@@ -2,8 +2,9 @@
 """Plain reference simulation of the SGLang engine with HiCache.
 
 "§3" is a section of engines/decisions-sglang.md, "§5.7" rule 7 of its section 5, "S3" item 3 of
-AMBIGUITIES_SGLANG.md; "§10.15" is item 15 of section 10 of engines/vllm-lmcache-llmd.md. The tree is in
-sglang_tree.py, the forming of batches in sglang_batch.py. Times are integer nanoseconds.
+AMBIGUITIES_SGLANG.md, "L4" rule L4 there; "§10.15" is item 15 of section 10 of
+engines/vllm-lmcache-llmd.md. The tree is in sglang_tree.py, the forming of batches in sglang_batch.py,
+storage behind host memory in sglang_storage.py. Times are integer nanoseconds.
 
     python3 sglang.py SCENARIO.json [--requests OUT.csv] [--totals OUT.json]
 """
@@ -15,6 +16,7 @@ from fleet import decimal, main, rows
 from parts import Link, ceil_div, size_of
 from scenario import load
 from sglang_batch import NANO, EngineDead, Former
+from sglang_storage import ISSUED_AT_PASS, Prefetcher, Storage, Write, nanoseconds
 from sglang_tree import Tree
 
 # S6: how many passes in a row form nothing before the engine sleeps, and the first of them after a sleep.
@@ -65,8 +67,8 @@ class Config:
         self.host_pages = 0
         self.link_names = [link["name"] for link in scenario.get("links", [])]
         if self.hicache:
-            (tier,) = self.tiers
-            assert tier["name"] == "dram"
+            tier, *storage = self.tiers
+            assert tier["name"] == "dram" and len(storage) <= (self.policy != "write_back")
             self.host_pages = self.pages_of(tier, decimal(e.get("hicache_ratio", 2)))
             ends = {(link["from"], link["to"]): link for link in scenario["links"]}
             self.down, self.up = ends["hbm", "dram"], ends["dram", "hbm"]
@@ -76,6 +78,17 @@ class Config:
         self.closed_loop = w.get("arrival", "trace") == "closed-loop"
         self.concurrency = w.get("concurrency")
         self.speed = decimal(w.get("speed", 1))
+
+        self.prefetch_policy = e.get("hicache_storage_prefetch_policy", "timeout")           # L1
+        assert self.prefetch_policy in ("best_effort", "wait_complete", "timeout")
+        self.prefetch_threshold = e.get("prefetch_threshold", 256)
+        assert self.prefetch_threshold >= 1
+        self.timeout_base = nanoseconds(e.get("prefetch_timeout_base", 2))
+        self.timeout_per_ki = nanoseconds(e.get("prefetch_timeout_per_ki_token", "0.1"))
+        self.timeout_max = nanoseconds(e.get("prefetch_timeout_max", 30))
+
+    def prefetch_timeout(self, tokens):
+        return min(self.timeout_max, self.timeout_base + self.timeout_per_ki * tokens // 1024)
 
     def pages_of(self, tier, ratio):
         if "capacity" not in tier:
@@ -89,14 +102,14 @@ class Config:
 
 
 class Transfer:
-    """A job on a link; it locks the paths of `nodes`."""
+    """A job on a link; it locks the paths of `nodes`. `keys`: the pages of a write (L3)."""
 
-    def __init__(self, nodes, nbytes):
-        self.nodes, self.bytes = nodes, nbytes
+    def __init__(self, nodes, nbytes, keys=()):
+        self.nodes, self.bytes, self.keys = nodes, nbytes, keys
         self.start = self.end = None
 
 
-class Engine(Former):
+class Engine(Former, Prefetcher):
     def __init__(self, cfg, requests):
         self.cfg, self.requests = cfg, requests
         self.now = 0
@@ -105,6 +118,10 @@ class Engine(Former):
         if cfg.hicache:
             self.down, self.up = Link(cfg.down), Link(cfg.up)
         self.seen = self.tree.seen
+        self.storage, self.revoked, self.occupied = None, [], 0        # L4: prefetches; tokens
+        for tier in cfg.tiers[1:]:
+            capacity = None if tier.get("capacity", "inf") == "inf" else cfg.pages_of(tier, None)
+            self.storage = Storage(capacity, tier["device"], cfg.p * cfg.kv_bytes, self.seen)
         self.running, self.waiting = [], []                    # §3, state
         self.chunked, self.full = None, False
         self.slots = 0                                         # held by unfinished requests
@@ -116,6 +133,7 @@ class Engine(Former):
             r.numbers, r.page_keys = numbers, []
             r.out = r.kv = 0                                   # answers so far; tokens allocated
             r.node, r.own_from = None, 0                       # locked node, pages of its path
+            r.prefetch, r.fetched = None, 0                    # L6
             r.cached = {tier["name"]: 0 for tier in cfg.tiers}
         if cfg.closed_loop:                                    # §10.15
             self.unsent = deque(requests)
@@ -141,6 +159,7 @@ class Engine(Former):
                 continue
             r.max_new = min(max(cfg.max_new or 0, r.output), bound)
             self.waiting.append(r)
+            self.issue(r)
 
     def next_arrival(self):
         time, r = self.to_arrive.popleft()
@@ -167,7 +186,7 @@ class Engine(Former):
         return job
 
     def submit_write(self, node):
-        return self.submit(self.down, Transfer([node], len(node) * self.cfg.p * self.cfg.kv_bytes))
+        return self.submit(self.down, Transfer([node], len(node) * self.cfg.p * self.cfg.kv_bytes, node.keys))
 
     def submit_loads(self):
         """§5.6: all pending loads are one job."""
@@ -186,11 +205,16 @@ class Engine(Former):
         assert done == jobs and not self.down.queue
 
     def acknowledge(self):
-        """§3 c. Writes, then loads."""
+        """§3 c. Writes, then loads, then storage."""
         for link in (self.down, self.up):
             for job in link.finished(self.now) if link else ():
                 for node in job.nodes:
                     self.tree.unlock(node)
+                    if self.storage and link is self.down:     # L3
+                        node.guards += 1
+                        self.storage.submit_write(Write(node, job.keys), self.now)
+        if self.storage:
+            self.settle_storage()
 
     # ---------------------------------------------------------------- running a batch
 
@@ -241,6 +265,8 @@ class Engine(Former):
             return
         if self.cfg.hicache and (self.down.queue or self.up.queue):            # S7
             return
+        if self.storage and self.storage.busy():               # L8
+            return
         self.seen["ratio reset"] += self.rho != self.cfg.rho0
         self.rho = self.cfg.rho0
 
@@ -248,7 +274,21 @@ class Engine(Former):
         times = [link.queue[0].end for link in (self.down, self.up) if link and link.queue]
         if self.to_arrive:
             times.append(self.to_arrive[0][0])
+        if self.storage:
+            times += self.storage_times()
         return min(times, default=None)
+
+    def move_to(self, time):
+        """L4: those who arrive before then do so at their own instants."""
+        while not ISSUED_AT_PASS and self.to_arrive and self.to_arrive[0][0] < time:
+            self.tick(self.to_arrive[0][0])
+            self.arrive()
+        self.tick(time)
+
+    def tick(self, time):
+        self.now = max(self.now, time)
+        if self.storage:
+            self.storage.advance(self.now)
 
     def run(self):
         empty = 0
@@ -265,16 +305,16 @@ class Engine(Former):
                 done = in_flight if self.cfg.overlap else batch
                 self.last = batch
                 if done:                                       # §6: await and process
-                    self.now = max(self.now, done.end)
+                    self.move_to(done.end)
                     self.results(done)
                 if CHECK:
-                    self.tree.check(self.owned())
+                    self.tree.check(self.owned(), *self.storage_guards())
                 empty = 0 if batch else empty + 1
                 if empty >= PASSES:
                     then = self.next_event()
                     if then is None:
                         break
-                    self.now = max(self.now, then)
+                    self.tick(then)
                     empty = AFTER_SLEEP
         except EngineDead:
             self.steps -= in_flight is not None                # S5: it never ends
@@ -283,10 +323,11 @@ class Engine(Former):
             if r.status is None:
                 r.status, r.reason = "stuck", "deadlock"
                 self.seen["stuck"] += 1
-        self.tree.check(self.owned())
+        self.tree.check(self.owned(), *self.storage_guards())
         if not self.seen["engine_dead"] and not self.seen["stuck"]:
             assert self.slots == 0 and not self.running and self.chunked is None
-            assert all(n.locks == 0 for n in self.tree.nodes)
+            assert all(n.locks == 0 and n.guards == 0 for n in self.tree.nodes)
+            assert self.occupied == 0 and self.storage_guards() == ([], 0)
             assert self.tree.stored - self.tree.host_evictions == self.cfg.host_pages - self.tree.host_free
 
     def owned(self):
@@ -310,6 +351,9 @@ def totals(engine):
     t["preemptions"] = sum(r.preemptions for r in requests)
     if cfg.hicache:
         t["dram_stored"], t["dram_evictions"] = engine.tree.stored, engine.tree.host_evictions
+        for tier in cfg.tiers[1:]:
+            t[f"{tier['name']}_stored"] = engine.storage.stored
+            t[f"{tier['name']}_evictions"] = engine.storage.evictions
         for spec, link in ((cfg.down, engine.down), (cfg.up, engine.up)):
             t[f"link_{spec['name']}_jobs"], t[f"link_{spec['name']}_bytes"] = link.jobs, link.bytes
     return t

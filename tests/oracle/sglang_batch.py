@@ -166,6 +166,8 @@ class Former:
                 self.full = True
             if self.full:
                 break
+            if not self.settle(r):                             # L6
+                continue
             verdict = self.admit(r, budget, members)
             if verdict == NO_TOKEN:
                 self.seen["NO_TOKEN"] += 1
@@ -323,9 +325,14 @@ class Former:
             r.kv += m.tokens
             if r.scheduled is None:
                 r.scheduled = self.now                         # §7: flushes included
-                r.cached_hbm = r.found[0]
+                r.cached_hbm, loaded = r.found
+                if self.storage:                               # L9
+                    fetched = min(loaded, r.fetched * p)
+                    r.cached[self.cfg.tiers[1]["name"]] = fetched
+                    loaded -= fetched
+                    self.seen["cached tokens of storage"] += fetched > 0
                 if self.cfg.tiers:
-                    r.cached["dram"] = r.found[1]
+                    r.cached["dram"] = loaded
         self.seen["prefill"] += 1
         return batch
 
@@ -387,4 +394,6 @@ class Former:
         answers = sum(r.out for r in order) + RETRACT_TOKENS * len(order)
         self.rho = min(NANO, answers * NANO // (sum(r.max_new for r in order) + 1))
         self.waiting += back
+        for r in back:                                         # L4
+            self.issue(r)
         self.seen["retraction"] += len(back)

@@ -1,6 +1,7 @@
 """SGLang's radix tree over device and host pages: look-ups, inserts, locks, both evictions, load back.
 
-"§2.7" is rule 7 of section 2 of engines/decisions-sglang.md, "S3" is item 3 of AMBIGUITIES_SGLANG.md.
+"§2.7" is rule 7 of section 2 of engines/decisions-sglang.md, "S3" is item 3 of AMBIGUITIES_SGLANG.md, "L6" its
+rule L6.
 Sizes are pages; where a rule speaks of tokens they are multiplied by the page size. Pages have no numbers:
 free pages, pages of device nodes and pages that requests own always sum to the pool.
 """
@@ -71,16 +72,15 @@ class Tree:
         upper = self.add(node.parent, node.keys[:at])          # takes the lower part's place there
         upper.device, upper.host = node.device, node.host
         upper.locks, upper.hits = node.locks, node.hits
-        assert not node.guards
-        node.keys = node.keys[at:]
+        node.keys = node.keys[at:]                             # guards stay with this, the lower part (L3)
         node.parent = upper
         upper.children[node.keys[0]] = node
         self.seen["split"] += 1
         return upper
 
-    def walk(self, keys):
+    def walk(self, keys, below=None):
         """The nodes along `keys`, touched; the last one is split where the keys leave it."""
-        node, i = self.root, 0
+        node, i = below or self.root, 0
         while i < len(keys) and keys[i] in node.children:
             node = node.children[keys[i]]
             self.touch(node)
@@ -144,6 +144,26 @@ class Tree:
             self.evictable += len(leaf)
             self.hit(leaf, chunked)
         return there
+
+    def insert_host(self, anchor, keys):
+        """L6: pages that storage has read. How many are a new node in host memory."""
+        self.touch(anchor)
+        node, met = anchor, 0
+        for node in self.walk(keys, anchor):
+            met += len(node)
+            if not node.host:
+                self.seen["L6: a node without copy"] += 1
+                break
+        self.seen["L6: met nodes"] += met > 0
+        if met == len(keys) or not node.host:
+            self.host_free += len(keys)
+            return 0
+        self.host_free += met
+        leaf = self.add(node, keys[met:])
+        leaf.host = True
+        self.stored += len(leaf)
+        self.seen["L6: new node"] += 1
+        return len(leaf)
 
     # ---------------------------------------------------------------- §2.7, §5.3: device eviction
 
@@ -301,15 +321,15 @@ class Tree:
 
     # ---------------------------------------------------------------- checks
 
-    def check(self, owned):
-        """`owned`: pages that requests own beside the tree."""
-        nodes = list(self.nodes)
+    def check(self, owned, guarded, taken):
+        """`owned`: pages that requests own beside the tree; `taken`: host pages of prefetches beside it."""
+        nodes, guards = list(self.nodes), Counter(guarded)
         assert self.free >= 0 and self.host_free >= 0 and self.evictable >= 0
         assert self.free + sum(len(n) for n in nodes if n.device) + owned == self.cfg.pages
         assert self.evictable == sum(len(n) for n in nodes if n.device and not n.locks)
-        assert self.host_free + sum(len(n) for n in nodes if n.host) == self.cfg.host_pages
+        assert self.host_free + sum(len(n) for n in nodes if n.host) + taken == self.cfg.host_pages
         for n in nodes:
-            assert n.keys and n.parent.children[n.keys[0]] is n and not n.guards
+            assert n.keys and n.parent.children[n.keys[0]] is n and n.guards == guards[n]
             assert n.device or n.host
             assert not n.device or n.parent.device
             assert n.locks <= n.parent.locks or n.parent is self.root

@@ -127,9 +127,11 @@ class Request:
 
 
 class Engine:
+    cache_of = Cache
+
     def __init__(self, cfg, requests):
         self.cfg, self.requests = cfg, requests
-        self.cache = Cache(cfg)
+        self.cache = self.cache_of(cfg)
         self.seen = self.cache.seen
         self.now = 0
         self.active = []                                   # arrived and not ended, in arrival order
@@ -400,7 +402,7 @@ class Engine:
 # ---------------------------------------------------------------- reading and reporting
 
 
-def load(path):
+def load(path, config=Config):
     with open(path) as f:
         text = re.sub(r"^\s*//.*$", "", f.read(), flags=re.M)
     scenario = json.loads(text, parse_float=str)           # decimals stay exact
@@ -408,7 +410,7 @@ def load(path):
     with open(os.path.join(os.path.dirname(os.path.abspath(path)), w["trace"])) as f:
         rows = [json.loads(line, parse_float=str) for line in f if line.strip()]
     rows = [row for row in rows if "spillway_trace" not in row]
-    cfg = Config(scenario)
+    cfg = config(scenario)
     return cfg, [Request(i, row, cfg) for i, row in enumerate(rows[:w.get("limit", len(rows))])]
 
 

@@ -19,7 +19,6 @@ namespace spillway {
 class KvPool;
 class LocalChains;
 class StoreWatch;
-class TierStack;
 
 /// Where several connectors serve an engine: told which of its requests one needs no longer.
 class RequestEnds {
@@ -89,19 +88,13 @@ class KvConnector : public TransferListener, public BlockColumns {
   /// from tiers behind it to theirs.
   virtual void attribute(ActiveRequest& /*r*/, std::uint32_t /*local*/,
                          std::uint32_t /*external*/) {}
-  /// The tiers behind the nearest one; null where it is the last.
-  virtual const TierStack* stack() const { return nullptr; }
-
   /// Tiers below HBM, the nearest first.
   virtual std::uint32_t tiers() const { return 1; }
   virtual TierLevel level(std::uint32_t tier) const = 0;
   /// The nearest tier's; null where it has none.
   virtual EvictionPolicy* policy() = 0;
   virtual const OffloadCounters& counters() const = 0;
-  virtual void report(EngineStats& stats) const {
-    stats.offload = counters();
-    stats.stack = stack();
-  }
+  virtual void report(EngineStats& stats) const { stats.offload = counters(); }
   void grow_blocks(std::uint32_t /*blocks*/) override {}
   /// What the nearest tier gains and loses.
   virtual void tell(StoreWatch& /*watch*/) {}

@@ -59,6 +59,13 @@ TierLevel TierConnector::level(std::uint32_t tier) const {
   return {c.stored * per_chunk_, c.evicted * per_chunk_, held, held};
 }
 
+void TierConnector::report(EngineStats& stats) const {
+  KvConnector::report(stats);
+  if (!has_levels_) return;
+  stats.stack = stack_.get();
+  stats.levels = stack_->levels();
+}
+
 void TierConnector::start_load(ActiveRequest& r, std::uint32_t job, std::uint32_t end) {
   begin_read(jobs_[job].below);
   r.next_store = end;

@@ -36,7 +36,7 @@ class TierConnector : public KvConnector {
   }
   bool idle() const override { return KvConnector::idle() && stack_->idle(); }
   void attribute(ActiveRequest& r, std::uint32_t local, std::uint32_t external) override;
-  const TierStack* stack() const override { return has_levels_ ? stack_.get() : nullptr; }
+  void report(EngineStats& stats) const override;
   std::uint32_t tiers() const override { return 1 + static_cast<std::uint32_t>(stack_->size()); }
   TierLevel level(std::uint32_t tier) const override;
   void tell_clocks(std::uint32_t job, LoadEvent event, Time now) override {

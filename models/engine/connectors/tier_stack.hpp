@@ -108,7 +108,11 @@ class TierStack final : public BlockColumns,
     levels_[level]->settle();
     return levels_[level]->counters;
   }
-  const StorageDevice& device(std::size_t level) const { return levels_[level]->device(); }
+  std::vector<const Level*> levels() const {
+    std::vector<const Level*> out;
+    for (const auto& level : levels_) out.push_back(level.get());
+    return out;
+  }
   /// Most slots of host memory that writes pinned at once, whatever the level.
   std::uint32_t peak_pinned() const { return peak_pinned_slots_; }
   /// Refused while writes pinned what would have been enough.

@@ -28,6 +28,31 @@ std::uint32_t write_after(HicacheWrite write) {
   return 0;
 }
 
+/// Null where nothing lies behind host memory.
+std::unique_ptr<HicacheStorage> storage_of(const Site& site, const EngineParts& parts,
+                                           RadixTree& tree) {
+  if (parts.lower == nullptr || parts.lower->behind.empty()) return nullptr;
+  const EngineConfig& config = site.config;
+  const LevelConfig& level = parts.lower->behind.front();
+  if (level.shared) site.chains.keep_origins();
+  return std::make_unique<HicacheStorage>(
+      HicacheStorage::Environment{
+          site.queue,
+          site.network,
+          site.observer,
+          page_names(site),
+          policy_context(site, parts),
+          parts.shared,
+          {&site.chains, 1},
+          site.waiter,
+          tree,
+          config.sglang.prefetch,
+          config.block_tokens,
+          config.block_bytes * std::int64_t{parts.lower->copies},
+          parts.lower->capacity_blocks},
+      level);
+}
+
 }  // namespace
 
 Assembly assemble_sglang(const Site& site, EngineParts& parts) {
@@ -48,7 +73,8 @@ Assembly assemble_sglang(const Site& site, EngineParts& parts) {
   base->tree = std::make_unique<RadixTree>(tree, *cache);
   auto scheduler = std::make_unique<SglangScheduler>(SglangScheduler::Environment{
       config, site.chains, site.requests, *base->tree, *cache, site.observer});
-  cache->attach(*base->tree, *scheduler, path.get());
+  cache->attach(*base->tree, *scheduler, path.get(), storage_of(site, parts, *base->tree));
+  site.chains.attach(*cache, 1);
   out.moves = std::make_unique<HicacheStep>(config, *cache, std::move(path));
   out.connector = std::move(cache);
   out.scheduler = std::move(scheduler);

@@ -1,41 +1,65 @@
 // TensorRT-LLM: a tree of blocks that can be used again, on the GPU and in host memory where there
-// is a tier, and its two schedulers.
+// is a tier, and its two schedulers; or with the KV cache manager V2 that tree over three levels,
+// and the scheduler that goes with it.
 #include "models/engine/connectors/trtllm/block_copies.hpp"
 #include "models/engine/engine_parts.hpp"
+#include "models/engine/schedulers/paged_scheduler.hpp"
 #include "models/engine/schedulers/trtllm_scheduler.hpp"
-#include "models/engine/stores/reuse_tree.hpp"
+#include "models/engine/stores/paged_tree.hpp"
 
 namespace spillway {
 
 namespace {
 
 struct TrtllmBase final : Assembly::Base {
-  std::unique_ptr<ReuseTree> tree;
+  std::unique_ptr<ReuseTree> tree;   ///< of V1
+  std::unique_ptr<PagedTree> paged;  ///< of V2
 };
+
+std::unique_ptr<TransferPath> disk_path(const Site& site, LowerTierConfig& lower,
+                                        BlockCopies& copies) {
+  return make_host_path(site.queue, site.network.fabric(), site.network.media(),
+                        std::move(*lower.disk), site.observer, copies.disk_listener(lower.copies));
+}
 
 }  // namespace
 
 Assembly assemble_trtllm(const Site& site, EngineParts& parts) {
   const EngineConfig& config = site.config;
+  const bool v2 = config.trtllm.v2();
+  LowerTierConfig* lower = parts.lower.get();
   Assembly out;
   auto copies = std::make_unique<BlockCopies>(
       BlockCopies::Environment{config, site.requests, site.waiter, site.queue});
   auto base = std::make_unique<TrtllmBase>();
   ReuseTree::Config tree{config.block_tokens, config.num_gpu_blocks, 0,
                          config.trtllm.offload_min_priority};
-  std::unique_ptr<TransferPath> path;
-  if (parts.lower != nullptr) {
-    // Without reuse nothing would ever be found there.
-    if (config.trtllm.block_reuse) {
-      tree.host_blocks = static_cast<std::uint32_t>(parts.lower->capacity_blocks);
+  BlockCopiesStep::Paths paths;
+  if (lower != nullptr) {
+    // Without reuse nothing would ever be found there; but V2 suspends requests to it.
+    if (config.trtllm.block_reuse || v2) {
+      tree.host_blocks = static_cast<std::uint32_t>(lower->capacity_blocks);
     }
-    path = make_path(site, *parts.lower, *copies).path;
+    paths[0] = make_path(site, *lower, *copies).path;
+    if (lower->disk) {
+      tree.disk_blocks = static_cast<std::uint32_t>(lower->disk_blocks);
+      paths[1] = disk_path(site, *lower, *copies);
+    }
   }
-  base->tree = std::make_unique<ReuseTree>(tree, site.workload, *copies);
-  auto scheduler = std::make_unique<TrtllmScheduler>(TrtllmScheduler::Environment{
-      config, site.workload, site.requests, *base->tree, *copies, site.observer});
-  copies->attach(*base->tree, path.get());
-  out.moves = std::make_unique<BlockCopiesStep>(*copies, *scheduler, std::move(path));
+  const auto attach = [&](ReuseTree& used) {
+    copies->attach(used, paths[0].get(), paths[1].get());
+    return TrtllmScheduler::Environment{config, site.workload, site.requests,
+                                        used,   *copies,       site.observer};
+  };
+  std::unique_ptr<TrtllmScheduler> scheduler;
+  if (v2) {
+    base->paged = std::make_unique<PagedTree>(tree, site.workload, *copies);
+    scheduler = std::make_unique<PagedScheduler>(attach(*base->paged), *base->paged);
+  } else {
+    base->tree = std::make_unique<ReuseTree>(tree, site.workload, *copies);
+    scheduler = std::make_unique<TrtllmScheduler>(attach(*base->tree));
+  }
+  out.moves = std::make_unique<BlockCopiesStep>(*copies, *scheduler, std::move(paths));
   out.connector = std::move(copies);
   out.scheduler = std::move(scheduler);
   out.base = std::move(base);

@@ -22,18 +22,23 @@ class NextBlocks {
   /// where it is here already.
   bool add(ReuseTree::Block parent, RequestId r, std::uint32_t number) {
     if (entries_.size() == buckets_.size()) grow();
-    const std::uint32_t from = number * block_tokens_;
-    const std::uint32_t bucket = bucket_of(parent, tokens_.name(r, from + block_tokens_ - 1));
-    for (std::uint32_t i = buckets_[bucket]; i != kNone; i = entries_[i].next) {
-      const Entry& e = entries_[i];
-      if (e.parent == parent && e.number == number &&
-          tokens_.common(e.request, r, from, block_tokens_) == block_tokens_) {
-        return false;
-      }
-    }
+    if (has(parent, r, number)) return false;
+    const std::uint32_t bucket = bucket_of(parent, r, number);
     entries_.push_back({parent, r, number, bucket, buckets_[bucket]});
     buckets_[bucket] = static_cast<std::uint32_t>(entries_.size() - 1);
     return true;
+  }
+  bool has(ReuseTree::Block parent, RequestId r, std::uint32_t number) const {
+    const std::uint32_t from = number * block_tokens_;
+    for (std::uint32_t i = buckets_[bucket_of(parent, r, number)]; i != kNone;
+         i = entries_[i].next) {
+      const Entry& e = entries_[i];
+      if (e.parent == parent && e.number == number &&
+          tokens_.common(e.request, r, from, block_tokens_) == block_tokens_) {
+        return true;
+      }
+    }
+    return false;
   }
 
  private:
@@ -47,7 +52,8 @@ class NextBlocks {
     std::uint32_t next;
   };
 
-  std::uint32_t bucket_of(ReuseTree::Block parent, std::uint64_t name) const {
+  std::uint32_t bucket_of(ReuseTree::Block parent, RequestId r, std::uint32_t number) const {
+    const std::uint64_t name = tokens_.name(r, (number + 1) * block_tokens_ - 1);
     const std::uint64_t x = (std::uint64_t{parent} << 33 | name) * 0x9e3779b97f4a7c15ULL;
     return static_cast<std::uint32_t>(x >> 32) & static_cast<std::uint32_t>(buckets_.size() - 1);
   }

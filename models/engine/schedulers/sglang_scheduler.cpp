@@ -88,12 +88,23 @@ void SglangScheduler::enqueue(Handle h) {
   d.kv = d.locked = d.fill = 0;
   d.node = RadixTree::kRoot;
   d.inserts = false;
+  join(h);
+}
+
+/// It waits, and what storage has of it is read ahead (_prefetch_kvcache).
+void SglangScheduler::join(Handle h) {
   waiting_.push_back(h);
+  HicacheStorage* const storage = env_.cache.storage();
+  if (storage == nullptr) return;
+  const std::uint32_t known = requests_[h].tokens();
+  const PageChain chain = held(h).chain;
+  storage->prefetch(h, chain, known, tree_.match(chain, (known - 1) / page()));
 }
 
 void SglangScheduler::withdraw(Handle h) {
   const bool there = waiting_.erase_item(h);
   KV_ASSERT(there, "request {} is not in the queue", raw(requests_[h].id));
+  if (HicacheStorage* const storage = env_.cache.storage()) storage->stop(h, held(h).chain);
 }
 
 /// The leading tokens are computed: their full pages enter the tree, where others may have been
@@ -240,15 +251,21 @@ bool SglangScheduler::form_prefill(Time now, StepPlan& plan) {
     budget.chunk = std::max<std::int64_t>(budget.chunk - decodes, page());
   }
   if (chunk_) go_on_with_chunk(budget, now, plan);
-  while (!waiting_.empty()) {
+  HicacheStorage* const storage = env_.cache.storage();
+  for (std::size_t passed = 0; passed < waiting_.size();) {
     if (static_cast<std::int64_t>(plan.items.size()) >= left) {
       full_ = true;
       short_ = false;
     }
     if (full_) break;
+    const Handle h = waiting_[passed];
+    if (storage != nullptr && !storage->admits(h, held(h).chain)) {
+      ++passed;
+      continue;
+    }
     const std::size_t before = plan.items.size();
-    const Verdict verdict = admit(waiting_.front(), budget, now, plan);
-    if (plan.items.size() > before) waiting_.pop_front();
+    const Verdict verdict = admit(h, budget, now, plan);
+    if (plan.items.size() > before) passed == 0 ? waiting_.pop_front() : waiting_.erase(passed);
     if (verdict == Verdict::kNoToken) {
       plan.starved = short_ = true;
       full_ = env_.cache.tiers() == 0 || !plan.items.empty() || !running_.empty();
@@ -345,6 +362,9 @@ SglangScheduler::Verdict SglangScheduler::admit(Handle h, Budget& budget, Time n
 void SglangScheduler::count_admission(ActiveRequest& r, const RadixTree::Match& match,
                                       std::uint32_t loaded) {
   OffloadCounters& below = env_.cache.counts();
+  HicacheStorage* const storage = env_.cache.storage();
+  const std::uint32_t fetched =
+      storage == nullptr ? 0 : std::min(storage->take_fetched(r.handle), loaded);
   if (r.admitted_before) {
     counters_.hits_resumed += match.device_pages;
     below.hits_resumed += loaded;
@@ -354,9 +374,14 @@ void SglangScheduler::count_admission(ActiveRequest& r, const RadixTree::Match& 
   counters_.queries += asked;
   counters_.hits += match.device_pages;
   below.queries += asked - match.device_pages;
-  below.hits += loaded;
+  below.hits += loaded - fetched;
+  if (storage != nullptr) {
+    storage->level().counters.queries += asked - match.device_pages - (loaded - fetched);
+    storage->level().counters.hits += fetched;
+    r.cached_tokens[2] = fetched * page();
+  }
   r.cached_tokens[0] = match.device_pages * page();
-  r.cached_tokens[1] = loaded * page();
+  r.cached_tokens[1] = (loaded - fetched) * page();
   r.admitted_before = true;
 }
 
@@ -545,7 +570,6 @@ void SglangScheduler::retract(Time now, StepPlan& plan) {
     r.clock.preempt(now);
     plan.preempted.push_back(h);
     env_.observer.on_preemption(now, r.id);
-    waiting_.push_back(h);
   }
   if (running_.size() == 1 && !tree_.make_room(tokens_to_decode(running_))) {
     const Handle h = running_.back().request;
@@ -561,6 +585,7 @@ void SglangScheduler::retract(Time now, StepPlan& plan) {
   }
   const auto count = static_cast<std::int64_t>(running_.size());
   ratio_ = std::min(kNano, (generated + kRetractTokens * count) * kNano / (may + 1));
+  for (const Handle h : plan.preempted) join(h);
 }
 
 // ---- what others ask

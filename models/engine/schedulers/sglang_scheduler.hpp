@@ -105,6 +105,7 @@ class SglangScheduler final : public Scheduler, public BatchFormer {
   std::int64_t limit() const;
   std::int64_t bound(const ActiveRequest& r) const;
 
+  void join(Handle h);
   void insert(Handle h, std::uint32_t tokens, bool counts);
   void stash_chunk();
   void merge_last();

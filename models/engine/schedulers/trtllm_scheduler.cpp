@@ -39,6 +39,7 @@ void TrtllmScheduler::enqueue(Handle h) {
   d.sequence.begin(requests_[h].id);
   d.order = arrivals_++;
   d.context = requests_[h].prompt;
+  d.suspended = false;
   waiting_.push_back(h);
 }
 
@@ -85,11 +86,13 @@ void TrtllmScheduler::settle(Time now) {
   const auto end = finished_.begin() + static_cast<std::ptrdiff_t>(finishing_);
   std::sort(finished_.begin(), end,
             [](const Finished& a, const Finished& b) { return a.order < b.order; });
-  for (auto f = finished_.begin(); f != end; ++f) {
-    blocks_.store(f->sequence, f->tokens - 1, true);
-    blocks_.release(f->sequence, now);
-  }
+  for (auto f = finished_.begin(); f != end; ++f) give_back(*f, now);
   finishing_ = 0;
+}
+
+void TrtllmScheduler::give_back(Finished& finished, Time now) {
+  blocks_.store(finished.sequence, finished.tokens - 1, true);
+  blocks_.release(finished.sequence, now);
 }
 
 // ---- which requests have room
@@ -268,14 +271,23 @@ void TrtllmScheduler::cut_prompts(std::uint32_t room) {
 
 /// What it has computed stays to be found, as far as nobody needs the room.
 void TrtllmScheduler::pause(Handle h, Time now, StepPlan& plan) {
-  ActiveRequest& r = requests_[h];
   Held& d = held(h);
-  blocks_.store(d.sequence, r.computed, true);
+  blocks_.store(d.sequence, requests_[h].computed, true);
   blocks_.release(d.sequence, now);
+  begin_again(h, now, plan);
+}
+
+void TrtllmScheduler::begin_again(Handle h, Time now, StepPlan& plan) {
+  ActiveRequest& r = requests_[h];
   leave_started(h);
-  d.context = r.tokens();
+  held(h).context = r.tokens();
   r.computed_peak = std::max(r.computed_peak, r.computed);
   r.computed = 0;
+  preempted(h, now, plan);
+}
+
+void TrtllmScheduler::preempted(Handle h, Time now, StepPlan& plan) {
+  ActiveRequest& r = requests_[h];
   r.state = RequestState::kPreempted;
   ++r.preemptions;
   r.clock.preempt(now);
@@ -321,10 +333,14 @@ bool TrtllmScheduler::start(Handle h, Time now, std::uint32_t& tokens) {
   count_admission(r, *admission);
   r.state = RequestState::kRunning;
   if (r.scheduled == kNever) r.scheduled = now;
-  const auto at = std::lower_bound(started_.begin(), started_.end(), d.order,
+  put_into_started(h);
+  return true;
+}
+
+void TrtllmScheduler::put_into_started(Handle h) {
+  const auto at = std::lower_bound(started_.begin(), started_.end(), order(h),
                                    [&](Handle a, std::uint64_t o) { return order(a) < o; });
   started_.insert(at, h);
-  return true;
 }
 
 /// Those that have begun wait no longer.
@@ -361,11 +377,14 @@ void TrtllmScheduler::apply(StepPlan& plan) {
 void TrtllmScheduler::count_admission(ActiveRequest& r,
                                       const SequenceBlocks::Admission& admission) {
   OffloadCounters& below = copies_.counts();
+  ExchangeStats& disk = copies_.disk_counts();
   const std::uint32_t gpu = admission.found[0] / page();
   const std::uint32_t host = admission.found[1] / page();
+  const std::uint32_t behind = admission.found[2] / page();
   if (r.admitted_before) {
     counters_.hits_resumed += gpu;
     below.hits_resumed += host;
+    disk.hits_resumed += behind;
     return;
   }
   const std::uint32_t asked = (r.prompt - 1) / page();
@@ -373,8 +392,9 @@ void TrtllmScheduler::count_admission(ActiveRequest& r,
   counters_.hits += gpu;
   below.queries += asked - std::min(asked, gpu);
   below.hits += host;
-  r.cached_tokens[0] = admission.found[0];
-  r.cached_tokens[1] = admission.found[1];
+  disk.queries += asked - std::min(asked, gpu + host);
+  disk.hits += behind;
+  std::copy(admission.found.begin(), admission.found.end(), r.cached_tokens.begin());
   r.admitted_before = true;
 }
 

@@ -19,7 +19,7 @@
 
 namespace spillway {
 
-class TrtllmScheduler final : public Scheduler, public StepSettler {
+class TrtllmScheduler : public Scheduler, public StepSettler {
  public:
   struct Environment {
     const EngineConfig& config;
@@ -51,13 +51,14 @@ class TrtllmScheduler final : public Scheduler, public StepSettler {
   std::vector<Handle> queued() const override;
   Standstill standstill() const override;
 
- private:
+ protected:
   /// What a request has here, by its handle.
   struct Held {
     Sequence sequence;
     std::uint64_t order = 0;    ///< of its arrival
     std::uint32_t context = 0;  ///< tokens before it generates: its prompt, and what it had
                                 ///< generated when it was paused last
+    bool suspended = false;     ///< V2: it has blocks, and does not run
   };
   /// It has room, and will find so many tokens of its context, as far as was estimated.
   struct Chosen {
@@ -81,6 +82,13 @@ class TrtllmScheduler final : public Scheduler, public StepSettler {
   const Held& held(Handle h) const { return held_[static_cast<std::size_t>(h)]; }
   bool decodes(Handle h) const { return requests_[h].computed >= held(h).context; }
   std::uint64_t order(Handle h) const { return held(h).order; }
+
+  /// What a finished request leaves in the tree.
+  virtual void give_back(Finished& finished, Time now);
+  void put_into_started(Handle h);
+  /// It has no blocks left, and waits to begin again.
+  void begin_again(Handle h, Time now, StepPlan& plan);
+  void preempted(Handle h, Time now, StepPlan& plan);
 
   void meet_chunks();
   bool passed_over(Handle h, const SequenceBlocks::Reuse& reuse);

@@ -26,6 +26,13 @@ struct RadixTree::Cursor {
   std::uint32_t offset = 0;  ///< within the run
   std::uint32_t left;        ///< pages
 
+  /// At the chain's page `from`, with `count` pages to go.
+  static Cursor at(PageChain chain, std::uint32_t from, std::uint32_t count) {
+    Cursor out{chain.data(), 0, count};
+    for (; count > 0 && from >= out.run->count; ++out.run) from -= out.run->count;
+    out.offset = from;
+    return out;
+  }
   std::uint32_t page() const { return run->first + offset; }
   std::uint32_t run_left() const { return std::min(run->count - offset, left); }
   void advance(std::uint32_t pages) {
@@ -232,18 +239,23 @@ std::uint32_t RadixTree::insert(PageChain chain, std::uint32_t pages, bool count
   }
   if (cursor.left == 0) return taken;
   const Node leaf = make(at);
+  taken += cursor.left;
+  fill(leaf, cursor);
+  put_on_device(leaf);
+  if (counts) hit(leaf);
+  return taken;
+}
+
+/// The rest of the chain is the new node's.
+void RadixTree::fill(Node leaf, Cursor& cursor) {
   Data& d = nodes_[leaf];
   d.pages = cursor.left;
-  taken += d.pages;
   while (cursor.left > 0) {
     const std::uint32_t count = cursor.run_left();
     d.key.push_back({cursor.page(), count});
     cursor.advance(count);
   }
   child_by_page_.place(d.key.front().first) = leaf;
-  put_on_device(leaf);
-  if (counts) hit(leaf);
-  return taken;
 }
 
 void RadixTree::put_on_device(Node node) {
@@ -318,7 +330,7 @@ bool RadixTree::write(Node node) {
   return true;
 }
 
-void RadixTree::evict_host(std::uint32_t pages) {
+void RadixTree::evict_host(std::uint64_t pages) {
   for (std::uint64_t left = 0; left < pages && !host_leaves_.empty();) {
     const Node node = host_leaves_.front();
     left += nodes_[node].pages;
@@ -348,6 +360,87 @@ bool RadixTree::load_back(const Match& match) {
   for (auto n = subtree_.rbegin(); n != subtree_.rend(); ++n) put_on_device(*n);
   lock(match.last);
   return true;
+}
+
+// ---- what comes from storage
+// -----------------------------------------------------------------------
+
+void append_pages(PageChain chain, std::uint32_t from, std::uint32_t count,
+                  std::vector<BlockId>& out) {
+  for (const PageRun& run : chain) {
+    if (from >= run.count) {
+      from -= run.count;
+      continue;
+    }
+    for (; from < run.count && count > 0; ++from, --count) {
+      out.push_back(BlockId{run.first + from});
+    }
+    if (count == 0) return;
+    from = 0;
+  }
+}
+
+void RadixTree::guard(Node node) {
+  ++nodes_[node].guards;
+  rank(node);
+}
+
+void RadixTree::unguard(Node node) {
+  KV_ASSERT(nodes_[node].guards > 0, "a node is unguarded that nobody guarded");
+  --nodes_[node].guards;
+  rank(node);
+}
+
+void RadixTree::append_pages(Node node, std::uint32_t pages, std::vector<BlockId>& out) const {
+  Node top = node;
+  std::uint32_t found = nodes_[node].pages;
+  for (; found < pages; found += nodes_[top].pages) top = nodes_[top].parent;
+  KV_ASSERT(found == pages, "{} pages end with a node, {} were written", found, pages);
+  out.resize(out.size() + pages);
+  auto end = out.end();
+  for (Node n = node;; n = nodes_[n].parent) {
+    auto at = end -= nodes_[n].pages;
+    for (const PageRun& run : nodes_[n].key) {
+      for (std::uint32_t i = 0; i < run.count; ++i) *at++ = BlockId{run.first + i};
+    }
+    if (n == top) return;
+  }
+}
+
+std::uint32_t RadixTree::reserve_host(std::uint32_t pages, std::uint32_t least) {
+  if (host_free_ < pages) evict_host(pages);
+  if (host_free_ < pages) {
+    if (host_free_ < least) return 0;
+    pages = static_cast<std::uint32_t>(host_free_);
+  }
+  host_free_ -= pages;
+  counters_.host_peak = std::max(counters_.host_peak, host_used());
+  return pages;
+}
+
+std::uint32_t RadixTree::insert_host(Node anchor, PageChain chain, std::uint32_t from,
+                                     std::uint32_t count) {
+  if (anchor != kRoot) touch(anchor);
+  Cursor cursor = Cursor::at(chain, from, count);
+  Node at = anchor;
+  while (cursor.left > 0) {
+    Node node = child_by_page_[cursor.page()];
+    if (node == kRoot) break;
+    touch(node);
+    const std::uint32_t same = common(node, cursor);
+    if (same < nodes_[node].pages) node = split(node, same);
+    if (!nodes_[node].copy) return 0;
+    at = node;
+  }
+  const std::uint32_t fresh = cursor.left;
+  if (fresh == 0) return 0;
+  const Node leaf = make(at);
+  fill(leaf, cursor);
+  nodes_[leaf].copy = true;
+  counters_.written += fresh;
+  rank(leaf);
+  rank(at);
+  return fresh;
 }
 
 // ---- eviction

@@ -15,6 +15,7 @@
 
 #include "models/releases/sglang_config.hpp"
 #include "policies/containers/index_heap.hpp"
+#include "sim/ids.hpp"
 #include "sim/slab.hpp"
 #include "sim/sparse_column.hpp"
 
@@ -26,6 +27,9 @@ struct PageRun {
   std::uint32_t count;
 };
 using PageChain = std::span<const PageRun>;
+/// Pages [from, from + count) of the chain, behind what `out` holds.
+void append_pages(PageChain chain, std::uint32_t from, std::uint32_t count,
+                  std::vector<BlockId>& out);
 
 class RadixTree {
  public:
@@ -76,6 +80,21 @@ class RadixTree {
   /// All of the host-only nodes behind `match` become resident, and their last is locked; false
   /// where there is no room.
   bool load_back(const Match& match);
+
+  // ---- what comes to host memory from storage
+  /// A guarded node stays in host memory; the root does anyway.
+  void guard(Node node);
+  void unguard(Node node);
+  bool copied(Node node) const { return nodes_[node].copy; }
+  /// The last `pages` pages that end with `node`, in the order of the chain.
+  void append_pages(Node node, std::uint32_t pages, std::vector<BlockId>& out) const;
+  /// Takes host pages, making room: `pages`, or what is free where that is `least` or more, or 0.
+  std::uint32_t reserve_host(std::uint32_t pages, std::uint32_t least);
+  void give_host(std::uint64_t pages) { host_free_ += pages; }
+  /// Pages [from, from + count) of the chain, below `anchor`, have come into reserved host pages.
+  /// Those that the tree lacks enter it; how many is returned. None does behind a node without a
+  /// copy.
+  std::uint32_t insert_host(Node anchor, PageChain chain, std::uint32_t from, std::uint32_t count);
 
   /// Of a node and all above it.
   void lock(Node node);
@@ -132,13 +151,14 @@ class RadixTree {
   std::uint64_t tokens_of(std::uint64_t pages) const { return pages * config_.page_tokens; }
   std::uint32_t common(Node node, Cursor& cursor) const;
   Node split(Node node, std::uint32_t pages);
+  void fill(Node leaf, Cursor& cursor);
   void hit(Node node);
   bool write(Node node);
   void put_on_device(Node node);
   void leave_device(Node node);
   void evict(std::uint64_t tokens);
   void evict_back(std::uint64_t tokens);
-  void evict_host(std::uint32_t pages);
+  void evict_host(std::uint64_t pages);
   void flush_staged();
   std::uint64_t drop_subtree(Node top);
 

@@ -3,14 +3,13 @@
 #include <algorithm>
 #include <bit>
 #include <tuple>
+#include <utility>
 
 #include "sim/error.hpp"
 
 namespace spillway {
 
 namespace {
-
-constexpr std::uint32_t kLevels = 2;
 
 std::uint32_t buckets_of(std::uint32_t blocks) {
   return std::bit_ceil(std::max(16U, blocks));
@@ -22,7 +21,7 @@ ReuseTree::ReuseTree(const Config& config, const Workload& workload, Copies& cop
     : config_(config),
       tokens_(workload),
       copies_(copies),
-      root_(config.gpu_blocks + config.host_blocks),
+      root_(config.gpu_blocks + config.host_blocks + config.disk_blocks),
       blocks_(root_),
       queues_(kLevels * (kMostRetention + 1), root_),
       children_(root_ + 1, root_),
@@ -31,11 +30,15 @@ ReuseTree::ReuseTree(const Config& config, const Workload& workload, Copies& cop
       by_last_(mask_ + 1, root_),
       timers_(root_),
       free_{} {
-  for (Block block = 0; block < root_; ++block) {
-    Data& b = blocks_[block];
-    b.level = block < config.gpu_blocks ? 0 : 1;
-    b.slot = b.level == 0 ? block : block - config.gpu_blocks;
-    enqueue(block);
+  Block block = 0;
+  std::uint8_t level = 0;
+  for (const std::uint32_t slots : {config.gpu_blocks, config.host_blocks, config.disk_blocks}) {
+    for (std::uint32_t slot = 0; slot < slots; ++slot, ++block) {
+      blocks_[block].level = level;
+      blocks_[block].slot = slot;
+      enqueue(block);
+    }
+    ++level;
   }
 }
 
@@ -110,8 +113,9 @@ void ReuseTree::detach(Block block) {
 }
 
 void ReuseTree::leave_with_all_behind(Block block) {
+  scratch_.clear();
   if (blocks_[block].stamp == 0) return;
-  scratch_.assign(1, block);
+  scratch_.push_back(block);
   for (std::size_t i = 0; i < scratch_.size(); ++i) {
     Block child = children_.first(scratch_[i]);
     for (; child != IndexLists::kEnd; child = children_.next(child)) scratch_.push_back(child);
@@ -153,13 +157,14 @@ void ReuseTree::claim(Block block, const std::optional<RetentionRule>& rule) {
 
 /// The two exchange their memory.
 void ReuseTree::swap_places(Block a, Block b) {
-  for (const Block block : {a, b}) {
+  for (const auto& [block, other] : {std::pair(a, b), std::pair(b, a)}) {
     if (blocks_[block].stamp == 0) continue;
-    const std::uint8_t level = blocks_[block].level;
-    ++counters_[level].left;
-    --counters_[level].resident;
-    ++counters_[1 - level].entered;
-    ++counters_[1 - level].resident;
+    Counters& before = counters_[blocks_[block].level];
+    ++before.left;
+    --before.resident;
+    Counters& behind = counters_[blocks_[other].level];
+    ++behind.entered;
+    ++behind.resident;
   }
   std::swap(blocks_[a].slot, blocks_[b].slot);
   std::swap(blocks_[a].level, blocks_[b].level);
@@ -171,9 +176,9 @@ ReuseTree::Block ReuseTree::take(const RetentionRule& rule) {
   const Data& v = blocks_[block];
   if (v.written && v.priority >= config_.offload_min_priority && free_[1] > 0) {
     const Block given_up = victim(1);
-    copies_.copy_down(v.slot, blocks_[given_up].slot);
-    ++offloads_;
-    given_up_ += blocks_[given_up].stamp > 0 ? 1 : 0;
+    copies_.copy(place_of(block), place_of(given_up), config_.block_tokens);
+    ++counters_[1].taken;
+    counters_[1].given_up += blocks_[given_up].stamp > 0 ? 1 : 0;
     dequeue(block);
     dequeue(given_up);
     leave_with_all_behind(given_up);
@@ -197,7 +202,7 @@ ReuseTree::Block ReuseTree::take(const RetentionRule& rule) {
 void ReuseTree::onboard(Block block) {
   if (on_gpu(block)) return;
   const Block other = take({});
-  copies_.copy_up(blocks_[block].slot, blocks_[other].slot, config_.block_tokens);
+  copies_.copy(place_of(block), place_of(other), config_.block_tokens);
   swap_places(block, other);
   blocks_[other].refs = 0;
   enqueue(other);
@@ -205,7 +210,7 @@ void ReuseTree::onboard(Block block) {
 
 void ReuseTree::copy(Block source, Block block, std::uint32_t tokens) {
   if (on_gpu(source)) return;  // within the GPU it costs nothing
-  copies_.copy_up(blocks_[source].slot, blocks_[block].slot, tokens);
+  copies_.copy(place_of(source), place_of(block), tokens);
 }
 
 void ReuseTree::release(Block block, Time now) {

@@ -31,12 +31,17 @@ class ReuseTree {
     std::uint32_t gpu_blocks = 0;
     std::uint32_t host_blocks = 0;
     std::uint32_t offload_min_priority = 0;  ///< what is evicted below it is not kept
+    std::uint32_t disk_blocks = 0;           ///< only of the manager V2
   };
-  /// Copies between slots of the two levels, as they are decided.
+  static constexpr std::uint32_t kLevels = 3;  ///< GPU, host memory, disk
+  struct Place {
+    std::uint8_t level = 0;
+    std::uint32_t slot = 0;
+  };
+  /// Copies between slots of two levels, as they are decided.
   class Copies {
    public:
-    virtual void copy_down(std::uint32_t from, std::uint32_t to) = 0;
-    virtual void copy_up(std::uint32_t from, std::uint32_t to, std::uint32_t tokens) = 0;
+    virtual void copy(const Place& from, const Place& to, std::uint32_t tokens) = 0;
 
    protected:
     ~Copies() = default;
@@ -46,6 +51,8 @@ class ReuseTree {
     std::uint64_t entered = 0;
     std::uint64_t left = 0;
     std::uint64_t resident = 0;
+    std::uint64_t taken = 0;     ///< copied here from the level above, in the tree or not
+    std::uint64_t given_up = 0;  ///< of those that left, for these; without what stood behind
   };
 
   ReuseTree(const Config& config, const Workload& workload, Copies& copies);
@@ -84,7 +91,8 @@ class ReuseTree {
   std::uint32_t used_blocks() const { return config_.gpu_blocks - free_[0]; }
   bool used(Block block) const { return blocks_[block].refs > 0; }
   std::uint32_t users(Block block) const { return blocks_[block].refs; }
-  bool on_gpu(Block block) const { return blocks_[block].level == 0; }
+  std::uint32_t level_of(Block block) const { return blocks_[block].level; }
+  bool on_gpu(Block block) const { return level_of(block) == 0; }
   /// With what `block` is kept.
   RetentionRule rule(Block block) const {
     return {blocks_[block].priority, blocks_[block].duration};
@@ -106,13 +114,10 @@ class ReuseTree {
   std::uint64_t use_version() const { return use_version_; }
 
   const Counters& counters(std::size_t level) const { return counters_[level]; }
-  std::uint64_t offloads() const { return offloads_; }
-  /// Blocks in the tree that host memory gave up for those; what stood behind them is not counted.
-  std::uint64_t given_up() const { return given_up_; }
   /// Nobody uses anything.
   void check_drained() const;
 
- private:
+ protected:
   struct Data {
     RequestId owner{};  ///< whose tokens these are
     std::uint32_t number = 0;
@@ -132,11 +137,13 @@ class ReuseTree {
   std::uint32_t queue_of(const Data& b) const {
     return b.level * (kMostRetention + 1) + b.priority;
   }
+  Place place_of(Block block) const { return {blocks_[block].level, blocks_[block].slot}; }
   void enqueue(Block block);
   void dequeue(Block block);
   Block victim(std::uint32_t level) const;
   std::uint32_t bucket(Block parent, std::uint64_t name, std::uint32_t tokens) const;
   void leave(Block block);
+  /// It and what stands behind it have left; scratch_ has them, nearest first.
   void leave_with_all_behind(Block block);
   void swap_places(Block a, Block b);
 
@@ -145,16 +152,14 @@ class ReuseTree {
   Copies& copies_;
   Block root_;
   std::vector<Data> blocks_;
-  IndexLists queues_;    ///< by level and priority
-  IndexLists children_;  ///< by parent
-  std::uint32_t mask_;   ///< buckets, less one
-  IndexLists by_first_;  ///< in the tree, by parent and first token
-  IndexLists by_last_;   ///< by parent, number of tokens and last of them
-  IndexHeap timers_{0};  ///< by expiry
-  std::array<std::uint32_t, 2> free_;
-  std::array<Counters, 2> counters_{};
-  std::uint64_t offloads_ = 0;
-  std::uint64_t given_up_ = 0;
+  IndexLists queues_;                        ///< by level and priority
+  IndexLists children_;                      ///< by parent
+  std::uint32_t mask_;                       ///< buckets, less one
+  IndexLists by_first_;                      ///< in the tree, by parent and first token
+  IndexLists by_last_;                       ///< by parent, number of tokens and last of them
+  IndexHeap timers_{0};                      ///< by expiry
+  std::array<std::uint32_t, kLevels> free_;  ///< in the queues
+  std::array<Counters, kLevels> counters_{};
   std::uint64_t stamps_ = 0;
   std::uint64_t releases_ = 0;
   std::uint64_t use_version_ = 0;

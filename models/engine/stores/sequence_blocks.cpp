@@ -37,8 +37,6 @@ SequenceBlocks::Reuse SequenceBlocks::reuse(Sequence& s, std::uint32_t context) 
   return {static_cast<std::uint32_t>(s.path.size()), s.used, last};
 }
 
-/// Of the block behind those that it holds, which are all full: the last token of the context is
-/// always computed.
 ReuseTree::Closest SequenceBlocks::part_of(const Sequence& s, std::uint32_t context) const {
   const std::uint32_t number = s.held();
   const std::uint32_t tokens = std::min(block_tokens_, context - 1 - number * block_tokens_);
@@ -69,7 +67,7 @@ std::optional<RetentionRule> SequenceBlocks::rule_of(const Sequence& s,
 // ------------------------------------------------------------------
 
 void SequenceBlocks::count(ReuseTree::Block block, std::uint32_t tokens, Admission& out) const {
-  out.found[tree_.on_gpu(block) ? 0 : 1] += tokens;
+  out.found[tree_.level_of(block)] += tokens;
   out.computed += tokens;
 }
 

@@ -59,9 +59,13 @@ class SequenceBlocks {
   Reuse reuse(Sequence& s, std::uint32_t context) const;
 
   struct Admission {
-    std::uint32_t computed = 0;            ///< tokens that it need not compute
-    std::array<std::uint32_t, 2> found{};  ///< of these, by the level where they lay
+    std::uint32_t computed = 0;                             ///< tokens that it need not compute
+    std::array<std::uint32_t, ReuseTree::kLevels> found{};  ///< of these, by where they lay
   };
+  /// Of the block behind those that it holds, which are all full: the last token of the context is
+  /// always computed.
+  ReuseTree::Closest part_of(const Sequence& s, std::uint32_t context) const;
+  void count(ReuseTree::Block block, std::uint32_t tokens, Admission& out) const;
   /// Blocks for the whole context; nothing where there is no room, and it holds none then.
   std::optional<Admission> admit(Sequence& s, std::uint32_t context, Time now);
   /// One more block for what it generates. Precondition: one is free.
@@ -79,13 +83,11 @@ class SequenceBlocks {
 
  private:
   std::optional<RetentionRule> rule_of(const Sequence& s, std::uint32_t number) const;
-  ReuseTree::Closest part_of(const Sequence& s, std::uint32_t context) const;
   bool take_all(Sequence& s, std::uint32_t context, Admission& out);
   bool claim_full(Sequence& s, std::uint32_t context, Admission& out);
   bool onboard(ReuseTree::Block block);
   bool take_over(Sequence& s, const ReuseTree::Closest& part, Admission& out);
   void copy_part(Sequence& s, const ReuseTree::Closest& part, Admission& out);
-  void count(ReuseTree::Block block, std::uint32_t tokens, Admission& out) const;
 
   const TrtllmConfig& rules_;
   std::uint32_t block_tokens_;

@@ -33,6 +33,12 @@ EngineFlags without_offload(const EngineFlags& flags) {
   out.comments.clear();
   out.not_covered.clear();
   std::erase_if(out.arguments, offloads);
+  for (EngineFile& file : out.files) {
+    std::erase_if(file.lines, [](const std::string& line) {
+      return line.find("host_cache_size") != std::string::npos ||
+             line.find("secondary_offload_") != std::string::npos;
+    });
+  }
   std::erase_if(out.environment, [](const std::string& variable) {
     return variable.starts_with("VLLM_USE_SIMPLE_KV_OFFLOAD");
   });

@@ -159,7 +159,16 @@ class DecisionFacts {
       }
     }
     std::string detail = "for " + flags.release;
-    if (const std::size_t more = flags.arguments.size() - of_tier.size(); more > 0) {
+    const std::size_t more = flags.arguments.size() - of_tier.size();
+    for (const EngineFile& file : flags.files) {
+      for (const std::string& line : file.lines) {
+        const std::size_t at = line.find("host_cache_size");
+        if (at != std::string::npos) {
+          of_tier.push_back(fmt::format("{} in {}", line.substr(at), file.name));
+        }
+      }
+    }
+    if (more > 0) {
       detail += fmt::format(", with {} more flag{} (page Apply)", more, more == 1 ? "" : "s");
     }
     for (const std::string& variable : flags.environment) detail += "; environment " + variable;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "models/catalogue/model_spec.hpp"
 #include "models/releases/host_sizes.hpp"
 #include "reports/format.hpp"
@@ -23,7 +25,10 @@ class SglangFlags {
   }
 
   EngineFlags write(const Capacity& capacity) {
-    if (s_.tier && capacity.count > 0) add_host(capacity);
+    if (s_.tier && capacity.count > 0) {
+      add_host(capacity);
+      if (!s_.behind.empty()) add_storage();
+    }
     add_pool();
     add_steps();
     add("--enable-metrics");  // else alerts and dashboards see nothing
@@ -116,6 +121,27 @@ class SglangFlags {
                     kHicacheWriteNames[static_cast<std::size_t>(e.sglang.write)]));
     if (e.load == LoadSemantics::kBlocking) {
       out_.not_covered.emplace_back("load blocking: SGLang loads layer by layer");
+    }
+  }
+
+  void add_storage() {
+    const TierChoice& tier = s_.behind.front();
+    const auto* const backend =
+        std::find_if(std::begin(kStorageBackends), std::end(kStorageBackends),
+                     [&](const StorageBackend& row) { return row.kind == tier.kind(); });
+    const PrefetchRules& rules = s_.engine.sglang.prefetch;
+    add(fmt::format("--hicache-storage-backend {}", backend->name));
+    add(fmt::format("--hicache-storage-prefetch-policy {}",
+                    kPrefetchStopNames[static_cast<std::size_t>(rules.stop)]));
+    const auto seconds = [](Duration time) { return static_cast<double>(time.count()) / 1e9; };
+    add(fmt::format("--hicache-storage-backend-extra-config "
+                    "'{{\"prefetch_threshold\": {}, \"prefetch_timeout_base\": {:g}, "
+                    "\"prefetch_timeout_per_ki_token\": {:g}, \"prefetch_timeout_max\": {:g}}}'",
+                    rules.threshold, seconds(rules.timeout_base),
+                    seconds(rules.timeout_per_ki_token), seconds(rules.timeout_max)));
+    if (tier.capacity.kind != Capacity::Kind::kUnbounded) {
+      out_.not_covered.push_back(
+          fmt::format("capacity of {}: it is set where the storage runs", tier.name));
     }
   }
 

@@ -16,8 +16,7 @@ struct OtherEngine {
   std::string_view name;
 };
 constexpr OtherEngine kOthers[] = {{"sglang", "SGLang"},
-                                   {"trtllm-serve", "TensorRT-LLM"},
-                                   {"dynamo.trtllm", "TensorRT-LLM"},
+                                   {"dynamo.trtllm", "TensorRT-LLM by Dynamo"},
                                    {"tensorrt_llm", "TensorRT-LLM"},
                                    {"tritonserver", "Triton"},
                                    {"text-generation-launcher", "TGI"},
@@ -71,6 +70,11 @@ bool is_sglang_module(std::string_view module) {
   return module == "sglang.launch_server" || module == "dynamo.sglang";
 }
 
+/// Subcommands of trtllm-serve other than "serve" (tensorrt_llm/commands/serve.py).
+bool is_other_trtllm(std::string_view word) {
+  return word.starts_with("disaggregated") || word == "mm_embedding_serve" || word == "grpc";
+}
+
 bool is_shell(std::string_view word) {
   const std::string_view base = base_of(word);
   return base == "sh" || base == "bash" || base == "ash" || base == "zsh";
@@ -92,6 +96,7 @@ class CallFinder {
           words_[i + 1].text.starts_with("-")) {
         const ShellText inner =
             read_shell(words_[i + 2].text, around_.environment, around_.where.line);
+        around_.files.insert(inner.files.begin(), inner.files.end());
         return find_calls(inner.commands, around_, out_);
       }
       const std::string_view base = base_of(word);
@@ -115,8 +120,17 @@ class CallFinder {
           (base == "sglang" && i + 1 < words_.size() && words_[i + 1].text == "serve")) {
         return call(i + 2, "sglang");
       }
+      const bool trtllm = module && words_[i + 1].text == "tensorrt_llm.commands.serve";
+      if (base == "trtllm-serve" || trtllm) {
+        const std::size_t from = trtllm ? i + 2 : i + 1;
+        if (from >= words_.size() || !is_other_trtllm(words_[from].text)) {
+          return call(from, "trtllm");
+        }
+        out_.notes.push_back("`trtllm-serve " + words_[from].text + "`");
+        return;
+      }
       if (const OtherEngine* other = other_engine(module ? words_[i + 1].text : word)) {
-        if (module || i == begin_ || base_of(word) == "trtllm-serve") {
+        if (module || i == begin_) {
           out_.notes.push_back(std::string(other->name));
           return;
         }
@@ -135,7 +149,7 @@ class CallFinder {
              word.text.starts_with("--enable-hierarchical-cache") ||
              word.text.starts_with("--model-path");
     };
-    if (engine != "sglang" && std::any_of(words_.begin(), words_.end(), marks_sglang)) {
+    if (engine == "vllm" && std::any_of(words_.begin(), words_.end(), marks_sglang)) {
       out_.notes.emplace_back("SGLang");
       return;
     }
@@ -205,10 +219,23 @@ class CallFinder {
   std::size_t begin_ = 0;
 };
 
+/// "EOF" of "cat > file <<'EOF'"; empty: the line has none.
+std::string here_word(std::string_view line) {
+  const std::size_t mark = line.find("<<");
+  if (mark == std::string_view::npos) return {};
+  std::string out;
+  for (const char c : line.substr(std::min(line.find_first_not_of("<-", mark), line.size()))) {
+    const bool quote = c == '\'' || c == '"' || (c == ' ' && out.empty());
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '_' && !quote) break;
+    if (!quote) out += c;
+  }
+  return out;
+}
+
 [[noreturn]] void nothing_found(const EngineCalls& found, const SourceRef& where) {
   constexpr std::string_view kExpected =
       "expected \"vllm serve ...\", \"python -m vllm.entrypoints...\", \"docker run ... "
-      "vllm/vllm-openai ...\" or \"python -m sglang.launch_server ...\"";
+      "vllm/vllm-openai ...\", \"python -m sglang.launch_server ...\" or \"trtllm-serve ...\"";
   if (found.notes.empty()) {
     throw InputError(Fault::kUsage, where, fmt::format("starts no engine; {}", kExpected));
   }
@@ -252,6 +279,7 @@ EngineCalls calls_in_command(std::string_view text, const std::string& name) {
   EngineCall around;
   around.where = {name, 0, ""};
   const ShellText read = read_shell(text, {});
+  around.files = read.files;
   EngineCalls out;
   find_calls(read.commands, around, out);
   if (!read.fault.empty()) {
@@ -296,8 +324,10 @@ IntakeKind intake_kind(std::string_view text) {
         "GPU KV cache size:", "# GPU blocks:", "args: Namespace("}) {
     if (has(line)) return IntakeKind::kLog;
   }
-  // A manifest or values: some line is "key:" with nothing, or a list, below it.
+  // A manifest or values: some line is "key:" with nothing, or a list, below it, and belongs to no
+  // file that a script writes.
   std::size_t at = 0;
+  std::string file_ends;
   while (at < text.size()) {
     const std::size_t end = std::min(text.find('\n', at), text.size());
     std::string_view line = text.substr(at, end - at);
@@ -305,6 +335,11 @@ IntakeKind intake_kind(std::string_view text) {
     while (!line.empty() && std::isspace(static_cast<unsigned char>(line.back())) != 0) {
       line.remove_suffix(1);
     }
+    if (!file_ends.empty()) {
+      if (line.ends_with(file_ends)) file_ends.clear();
+      continue;
+    }
+    file_ends = here_word(line);
     if (line.starts_with("apiVersion:") || line.starts_with("kind:")) return IntakeKind::kManifest;
     const std::size_t key = line.find_first_not_of(" -");
     if (key == std::string_view::npos || line.find_first_of(" \"'$", key) != std::string_view::npos)

@@ -13,11 +13,12 @@ namespace spillway {
 
 /// One start of an engine, as words of its own command line, with what stands around it.
 struct EngineCall {
-  std::string engine = "vllm";  ///< or "sglang"
+  std::string engine = "vllm";  ///< or "sglang", "trtllm"
   SourceRef where;
   std::string place;  ///< "Deployment decode, container modelserver"; empty: a command line
   std::vector<ShellWord> words;  ///< behind "vllm serve"
   ShellVariables environment;
+  ShellVariables files{};    ///< by name, that stand beside the command in the same text
   std::string version;       ///< "0.9.1", where an image or a log says it
   std::string version_from;  ///< "image vllm/vllm-openai:v0.9.1"
   std::string image;
@@ -42,8 +43,8 @@ enum class IntakeKind : std::uint8_t { kCommand, kManifest, kLog, kModelConfig }
 /// By content: a manifest has a YAML mapping, a log its start-up lines, a config.json its keys.
 IntakeKind intake_kind(std::string_view text);
 
-/// All throw InputError (exit 2) where the text cannot be read, and where it starts neither vLLM
-/// nor SGLang, naming the engine that it starts instead. `name` of the file, or "--vllm".
+/// All throw InputError (exit 2) where the text cannot be read, and where it starts none of vLLM,
+/// SGLang and TensorRT-LLM, naming what it starts instead. `name` of the file, or "--vllm".
 EngineCalls calls_in_command(std::string_view text, const std::string& name);
 EngineCalls calls_in_manifest(const std::string& text, const std::string& name);
 EngineCalls calls_in_log(std::string_view text, const std::string& name);

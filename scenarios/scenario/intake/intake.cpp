@@ -14,6 +14,7 @@
 #include "scenarios/scenario/config/object_reader.hpp"
 #include "scenarios/scenario/intake/engine_call.hpp"
 #include "scenarios/scenario/intake/sglang_arguments.hpp"
+#include "scenarios/scenario/intake/trtllm_arguments.hpp"
 #include "scenarios/scenario/intake/vllm_arguments.hpp"
 #include "scenarios/scenario/scenario.hpp"
 #include "scenarios/scenario/sections/fleet.hpp"
@@ -57,8 +58,9 @@ class IntakeMaker {
     const EngineCall call = choose();
     out_.source = source_of(call);
     start();
-    if (call.engine == "sglang") {
-      served_ = read_sglang_arguments(call, draft_);
+    if (call.engine == "sglang" || call.engine == "trtllm") {
+      served_ = call.engine == "sglang" ? read_sglang_arguments(call, draft_)
+                                        : read_trtllm_arguments(call, draft_);
       model();
     } else {
       served_ = read_vllm_arguments(call, draft_);
@@ -480,7 +482,13 @@ class IntakeMaker {
     }
     // Chat sessions of four turns that fit the model's length.
     const Json length = draft_.at("engine.max_model_len");
-    const std::int64_t most = length.is_number_integer() ? length.get<std::int64_t>() : 8192;
+    std::int64_t most = length.is_number_integer() ? length.get<std::int64_t>() : 8192;
+    // TensorRT-LLM rejects prompts beyond a step, unless it cuts them.
+    if (draft_.at("engine.preset") == "trtllm" &&
+        draft_.at("engine.enable_chunked_prefill") != true) {
+      const Json step = draft_.at("engine.max_num_batched_tokens");
+      most = std::min(most, step.is_number_integer() ? step.get<std::int64_t>() : 8192);
+    }
     const std::int64_t user = std::clamp<std::int64_t>(most / 40, 1, 300);
     const Json sessions = {
         {"requests", 600},     {"sessions_per_s", 0.1},

@@ -52,7 +52,9 @@ class ManifestReader {
 
   EngineCalls read(const std::string& text) {
     try {
-      for (const YAML::Node& document : YAML::LoadAll(text)) visit(document, around_, "");
+      const std::vector<YAML::Node> documents = YAML::LoadAll(text);
+      for (const YAML::Node& document : documents) take_files(document);
+      for (const YAML::Node& document : documents) visit(document, around_, "");
     } catch (const YAML::Exception& e) {
       const bool helm = text.find("{{") != std::string::npos;
       throw InputError(
@@ -77,6 +79,14 @@ class ManifestReader {
         Fault::kUsage, around_.where,
         fmt::format("{}{}; expected command or args with \"vllm serve\", or an image of vLLM",
                     engine, seen.empty() ? "" : fmt::format(" (containers seen: {})", seen)));
+  }
+
+  /// Of a ConfigMap, by the names that they have in the folder it is mounted to.
+  void take_files(const YAML::Node& document) {
+    if (!document.IsMap() || scalar(document["kind"]) != "ConfigMap") return;
+    const YAML::Node data = document["data"];
+    if (!data || !data.IsMap()) return;
+    for (const auto& entry : data) around_.files[scalar(entry.first)] = scalar(entry.second);
   }
 
   /// What a mapping says of everything below it.
@@ -197,7 +207,9 @@ class ManifestReader {
     for (const char* text : {"command", "args"}) {  // a text instead of a list
       const std::string line = scalar(node[text]);
       if (!line.empty()) {
-        find_calls(read_shell(line, around.environment, around.where.line).commands, around, out_);
+        const ShellText read = read_shell(line, around.environment, around.where.line);
+        around.files.insert(read.files.begin(), read.files.end());
+        find_calls(read.commands, around, out_);
         if (out_.calls.size() == before && !own_command) words.push_back(line);
       }
     }

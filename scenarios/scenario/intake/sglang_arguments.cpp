@@ -54,10 +54,9 @@ constexpr FlagRow kSglangFlags[] = {
     {"--hicache-size", "", kOne, kHandled, "", ""},
     {"--hicache-io-backend", "", kOne, kNoEffect, "", "links[] has the rate of the copies"},
     {"--hicache-mem-layout", "", kOne, kNoEffect, "", "links[] has the rate of the copies"},
-    {"--hicache-storage-backend", "", kOne, kNotModelled, "",
-     "storage behind host memory (L3) is left out: its hits are computed again"},
-    {"--hicache-storage-prefetch-policy", "", kOne, kNotModelled, "", "belongs to L3"},
-    {"--hicache-storage-backend-extra-config", "", kOne, kNotModelled, "", "belongs to L3"},
+    {"--hicache-storage-backend", "", kOne, kHandled, "", ""},
+    {"--hicache-storage-prefetch-policy", "", kOne, kHandled, "", ""},
+    {"--hicache-storage-backend-extra-config", "", kOne, kHandled, "", ""},
     {"--enable-priority-scheduling", "", kNone, kNotModelled, "",
      "requests are taken as they come"},
     {"--disable-radix-cache", "", kNone, kNotModelled, "", "prefixes are cached all the same"},
@@ -230,6 +229,12 @@ class SglangArguments {
       policy_ = argument;
     } else if (flag == "--hicache-ratio") {
       ratio_ = argument;
+    } else if (flag == "--hicache-storage-backend") {
+      storage_ = argument;
+    } else if (flag == "--hicache-storage-prefetch-policy") {
+      prefetch_ = argument;
+    } else if (flag == "--hicache-storage-backend-extra-config") {
+      extra_ = argument;
     } else {
       size_ = argument;
     }
@@ -251,7 +256,7 @@ class SglangArguments {
   /// A size is of each rank, in GB of 10^9 bytes, and goes before a ratio.
   void host_memory() {
     if (!hicache_) {
-      for (const auto* unused : {&policy_, &ratio_, &size_}) {
+      for (const auto* unused : {&policy_, &ratio_, &size_, &storage_, &prefetch_, &extra_}) {
         no_effect(*unused, "only with --enable-hierarchical-cache");
       }
       return;
@@ -260,6 +265,7 @@ class SglangArguments {
     draft_.set("tiers.0.name", "dram", hicache_->written);
     draft_.set("tiers.0.kind", "dram", "");
     draft_.remark(Standing::kUsed, hicache_->written, "tiers.0");
+    storage();
     if (size_ && whole(*size_) > 0) {
       const HostSize& unit = host_size_of("sglang");
       const auto ranks = static_cast<std::uint32_t>(ranks_);
@@ -271,6 +277,50 @@ class SglangArguments {
     }
     no_effect(size_, "0: --hicache-ratio decides");
     if (ratio_) put(*ratio_, "engine.hicache_ratio", number(*ratio_));
+  }
+
+  /// What a backend is made of, and where, is not in the command line.
+  void storage() {
+    if (!storage_) {
+      for (const auto* unused : {&prefetch_, &extra_}) {
+        no_effect(*unused, "only with --hicache-storage-backend");
+      }
+      return;
+    }
+    const auto* const backend = std::find_if(
+        std::begin(kStorageBackends), std::end(kStorageBackends),
+        [&](const StorageBackend& row) { return row.name == storage_->value; });
+    if (backend == std::end(kStorageBackends)) {
+      return draft_.remark(Standing::kNotModelled, storage_->written,
+                           "no storage that is known: its hits are computed again");
+    }
+    draft_.set("tiers.1.name", std::string(backend->name), storage_->written);
+    draft_.set("tiers.1.kind", std::string(backend->kind), "");
+    if (backend->scope != "instance") draft_.set("tiers.1.scope", std::string(backend->scope), "");
+    draft_.remark(Standing::kUsed, storage_->written, "tiers.1");
+    draft_.remark(Standing::kAssumed, "tiers.1.device",
+                  fmt::format("published figures of kind {}, without a capacity: set "
+                              "tiers.1.device and tiers.1.capacity to yours",
+                              backend->kind));
+    if (prefetch_) put(*prefetch_, "engine.hicache_storage_prefetch_policy", prefetch_->value);
+    if (extra_) extra();
+  }
+
+  void extra() {
+    const Json config = Json::parse(extra_->value, nullptr, false);
+    if (!config.is_object()) {
+      return draft_.remark(Standing::kNotModelled, extra_->written,
+                           "not JSON: a file is not read. Its prefetch_ keys go to engine");
+    }
+    for (const auto& [key, value] : config.items()) {
+      const std::string written = "--hicache-storage-backend-extra-config " + key;
+      if (!key.starts_with("prefetch_")) {
+        draft_.remark(Standing::kNoEffect, written, "belongs to the storage");
+        continue;
+      }
+      draft_.set("engine." + key, value, written);
+      draft_.remark(Standing::kUsed, written, "engine." + key);
+    }
   }
 
   void no_effect(const std::optional<Argument>& argument, const char* why) {
@@ -285,6 +335,9 @@ class SglangArguments {
   std::optional<Argument> policy_;
   std::optional<Argument> ratio_;
   std::optional<Argument> size_;
+  std::optional<Argument> storage_;
+  std::optional<Argument> prefetch_;
+  std::optional<Argument> extra_;
 };
 
 }  // namespace

@@ -51,6 +51,8 @@ class ShellReader {
         end_command();
         ++line_;
         ++at_;
+        if (here_) here_document();
+        file_.clear();
         return;
       case '<':
         if (placeholder()) return;
@@ -231,12 +233,58 @@ class ShellReader {
   void redirect() {
     if (in_word_ && is_number(word_.text)) word_ = {}, in_word_ = false;
     end_word();
+    const std::size_t from = at_;
     while (peek() == '<' || peek() == '>' || peek() == '&') ++at_;
+    const std::string_view mark = text_.substr(from, at_ - from);
+    const bool tabs = mark == "<<" && peek() == '-';  // that are not of the lines
+    if (tabs) ++at_;
     while (peek() == ' ' || peek() == '\t') ++at_;
+    if (mark == ">" || mark == ">>") {
+      to_file_ = true;  // the word that follows
+      return;
+    }
+    const std::size_t name = at_;
     while (at_ < text_.size() && std::isspace(static_cast<unsigned char>(peek())) == 0 &&
            peek() != ';' && peek() != '&') {
       ++at_;
     }
+    if (mark == "<<") here_ = (tabs ? "-" : "") + std::string(text_.substr(name, at_ - name));
+  }
+
+  /// The lines below a command with "<<EOF", as a file; they are still read as commands then, for
+  /// they may be a script. A word in quotes keeps "$" as it is.
+  void here_document() {
+    std::string end = *here_;
+    here_.reset();
+    if (file_.empty()) return;
+    const bool tabs = end.starts_with('-');
+    if (tabs) end.erase(0, 1);
+    const bool plain = end.find_first_of("'\"\\") != std::string::npos;
+    std::erase_if(end, [](char c) { return c == '\'' || c == '"' || c == '\\'; });
+    const std::size_t from = at_;
+    const std::int64_t first = line_;
+    word_ = {};
+    quoted_ = true;
+    while (at_ < text_.size()) {
+      const std::size_t next = std::min(text_.find('\n', at_), text_.size());
+      std::string_view line = text_.substr(at_, next - at_);
+      line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
+      while (line.ends_with('\r') || line.ends_with(' ')) line.remove_suffix(1);
+      if (line == end) break;
+      while (tabs && peek() == '\t') ++at_;
+      while (at_ <= next && at_ < text_.size()) {
+        if (peek() == '$' && !plain) {
+          substitution();
+        } else {
+          word_.text += text_[at_++];
+        }
+      }
+    }
+    out_.files[file_] += word_.text;
+    word_ = {};
+    quoted_ = in_word_ = false;
+    at_ = from;
+    line_ = first;
   }
 
   static bool is_number(std::string_view text) {
@@ -254,6 +302,11 @@ class ShellReader {
     in_word_ = false;
     ShellWord word = std::move(word_);
     word_ = {};
+    if (to_file_) {
+      to_file_ = false;
+      file_ = std::move(word.text);
+      return;
+    }
     if (command_.words.empty()) {
       const std::size_t equals = word.text.find('=');
       if (equals != std::string::npos && is_name(std::string_view(word.text).substr(0, equals))) {
@@ -270,6 +323,10 @@ class ShellReader {
 
   void end_command() {
     end_word();
+    to_file_ = false;
+    if (command_.words.size() > 1 && command_.words.front().text == "tee") {
+      file_ = command_.words.back().text;
+    }
     if (command_.words.empty()) {
       for (auto& [name, value] : command_.environment) {
         const auto [old, fresh] = variables_.try_emplace(name, value);
@@ -290,6 +347,9 @@ class ShellReader {
   bool in_word_ = false;
   bool quoted_ = false;
   ShellWord word_;
+  bool to_file_ = false;             ///< the word is what a command writes to
+  std::string file_;                 ///< of the line
+  std::optional<std::string> here_;  ///< what follows "<<", as written
   ShellCommand command_;
   ShellText out_;
 };

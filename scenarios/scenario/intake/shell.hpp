@@ -26,6 +26,7 @@ struct ShellCommand {
 struct ShellText {
   std::vector<ShellCommand> commands;
   std::vector<std::string> reassigned{};  ///< variables that get several values
+  ShellVariables files{};                 ///< by name, that here-documents are written to
   std::string fault{};                    ///< a quote that is never closed
 };
 

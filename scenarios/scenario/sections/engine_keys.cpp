@@ -26,15 +26,27 @@ constexpr std::string_view kSglangOwn[] = {"page_size",
                                            "schedule_conservativeness",
                                            "max_new_tokens",
                                            "hicache_write_policy",
-                                           "hicache_ratio"};
+                                           "hicache_ratio",
+                                           "hicache_storage_prefetch_policy",
+                                           "prefetch_threshold",
+                                           "prefetch_timeout_base",
+                                           "prefetch_timeout_per_ki_token",
+                                           "prefetch_timeout_max"};
 constexpr std::string_view kSglangShared[] = {
     "preset",        "max_model_len", "async_scheduling",     "load",
     "enforce_eager", "kv_layout",     "tensor_parallel_size", "max_cudagraph_capture_size"};
 
-constexpr std::string_view kTrtllmOwn[] = {
-    "capacity_scheduler_policy",      "enable_block_reuse",
-    "enable_partial_reuse",           "copy_on_partial_reuse",
-    "secondary_offload_min_priority", "claim_before_onboard"};
+constexpr std::string_view kTrtllmOwn[] = {"free_gpu_memory_fraction",
+                                           "max_tokens",
+                                           "capacity_scheduler_policy",
+                                           "enable_block_reuse",
+                                           "enable_partial_reuse",
+                                           "copy_on_partial_reuse",
+                                           "secondary_offload_min_priority",
+                                           "claim_before_onboard",
+                                           "kv_cache_manager",
+                                           "max_util_for_resume",
+                                           "disk_prefetch_num_reqs"};
 constexpr std::string_view kTrtllmShared[] = {"preset",
                                               "block_tokens",
                                               "num_gpu_blocks",

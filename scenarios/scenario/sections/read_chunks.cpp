@@ -490,7 +490,8 @@ void read_chunk_tiers(const ObjectReader& top, Scenario& s) {
 }
 
 bool use_chunk_link(const ObjectReader& link, const LinkChoice& choice, Scenario& s) {
-  if (!keeps_chunks(s.engine.connector)) return false;
+  const bool chunks = keeps_chunks(s.engine.connector);
+  if (!chunks && s.engine.family != EngineFamily::kTrtllm) return false;
   for (TierChoice& tier : s.behind) {
     if (!tier.storage) continue;  // L1 of a hybrid
     const bool down = choice.to == tier.name;
@@ -504,8 +505,8 @@ bool use_chunk_link(const ObjectReader& link, const LinkChoice& choice, Scenario
     }
     if (!choice.affine || !choice.through.empty() || choice.rank) {
       link.fail("kind", fmt::format("expected affine or constant, without media and rank, for the "
-                                    "way to {}; give it a device instead",
-                                    tier.name));
+                                    "way to {}{}",
+                                    tier.name, chunks ? "; give it a device instead" : ""));
     }
     std::optional<TierLane>& lane = down ? tier.down : tier.up;
     if (lane) {
@@ -523,8 +524,10 @@ bool use_chunk_link(const ObjectReader& link, const LinkChoice& choice, Scenario
 void check_chunk_links(const ObjectReader& top, const Scenario& s) {
   for (const TierChoice& tier : s.behind) {
     if (!tier.by_links || (tier.down && tier.up)) continue;
-    top.fail("links", fmt::format("{} has a link {} only; expected both directions", tier.name,
-                                  tier.down ? "to it" : "from it"));
+    top.fail("links", fmt::format("{} has {}; expected both directions", tier.name,
+                                  tier.down ? "a link to it only"
+                                  : tier.up ? "a link from it only"
+                                            : "no links"));
   }
 }
 

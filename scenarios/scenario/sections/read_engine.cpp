@@ -176,10 +176,26 @@ constexpr Key kEngineKeys[] = {
                "sglang: tokens of host memory for each of the device, where the tier has no "
                "capacity.",
                "2"),
+    choice_key("hicache_storage_prefetch_policy", kPrefetchStopNames,
+               "sglang: when reading ahead from storage stops for a waiting request.", "timeout"),
+    integer_key("prefetch_threshold", 1, 1 << 26,
+                "sglang: tokens; less than this is not read ahead.", "256"),
+    number_key("prefetch_timeout_base", 0, 1e6,
+               "sglang: seconds that reading ahead may take, whatever its size.", "2"),
+    number_key("prefetch_timeout_per_ki_token", 0, 1e6,
+               "sglang: seconds more for each 1,024 tokens.", "0.1"),
+    number_key("prefetch_timeout_max", 0, 1e6, "sglang: seconds that it may take at most.", "30"),
+    number_key("free_gpu_memory_fraction", 0.001, 0.999,
+               "trtllm: share of the GPU memory that weights and work leave, for KV, where "
+               "num_gpu_blocks is not given.",
+               "0.9"),
+    integer_key("max_tokens", 1, kMostTokens,
+                "trtllm: most tokens of the pool, where num_gpu_blocks is not given. The smaller "
+                "of this and free_gpu_memory_fraction counts."),
     choice_key("capacity_scheduler_policy", kCapacityPolicyNames,
                "trtllm: whether a request is admitted with all memory that it will need, or with "
                "that of its next step.",
-               "GUARANTEED_NO_EVICT"),
+               "GUARANTEED_NO_EVICT; with v2 only MAX_UTILIZATION"),
     flag_key("enable_block_reuse", "trtllm: whether blocks are kept for later requests.", "true"),
     flag_key("enable_partial_reuse", "trtllm: whether a part of a block is used again.", "true"),
     flag_key("copy_on_partial_reuse",
@@ -189,6 +205,16 @@ constexpr Key kEngineKeys[] = {
     flag_key("claim_before_onboard",
              "trtllm: whether all blocks that were found are claimed before the first is loaded.",
              "true"),
+    choice_key("kv_cache_manager", kTrtllmManagerNames,
+               "trtllm: v1, or v2, which suspends requests where v1 pauses them, and may have a "
+               "disk.",
+               "v1"),
+    number_key("max_util_for_resume", 1e-6, 1,
+               "trtllm with v2: share of the pool that may be locked when a request begins, or "
+               "goes on after it was suspended.",
+               "0.95"),
+    integer_key("disk_prefetch_num_reqs", 0, 1 << 20,
+                "trtllm with v2: requests whose blocks are read ahead. Only 0 is modelled.", "0"),
     integer_key("tensor_parallel_size", 1, kMostRanks,
                 "Ranks that share every layer. Pool sizes are of one rank.", "1"),
     integer_key("pipeline_parallel_size", 1, kMostRanks,
@@ -260,10 +286,7 @@ void size_pool(const ObjectReader& engine, const EnginePreset& preset, Scenario&
     memory.max_num_batched_tokens = s.engine.max_num_batched_tokens;
     memory.max_num_seqs = s.engine.max_num_seqs;
     memory.cuda_graphs = cuda_graphs;
-    memory.shards = s.shards();
-    ModelSpec held = *s.model->spec;
-    if (s.model->weights) held.weight_bytes = s.model->weights->total.count();
-    s.budget = hbm_budget(held, *s.gpu, memory);
+    s.budget = memory_budget(s, memory);
   }
   const std::int64_t estimate = s.budget ? s.budget->kv / s.engine.block_bytes : 0;
   if (const auto size = engine.text("kv_cache_memory", ObjectReader::kSize)) {
@@ -297,19 +320,7 @@ void size_pool(const ObjectReader& engine, const EnginePreset& preset, Scenario&
                     format_bytes(static_cast<double>(s.budget->other.count())),
                     s.world() == 1 ? "one GPU" : fmt::format("each of {} ranks", s.world())));
   }
-  if (estimate > kMostGpuBlocks) {
-    engine.fail(
-        "num_gpu_blocks",
-        fmt::format("{} blocks of {} fit the GPU; expected at most {} (larger blocks, or "
-                    "num_gpu_blocks as given)",
-                    estimate, format_bytes(static_cast<double>(s.engine.block_bytes.count())),
-                    kMostGpuBlocks));
-  }
-  s.engine.num_gpu_blocks = static_cast<std::uint32_t>(estimate);
-  s.pool_estimated = true;
-  if (s.gpu->memory_is_label) {
-    s.notes.push_back(scenario_note("memory-as-sold", {{"gpu", s.gpu->name}}));
-  }
+  take_estimate(engine, estimate, s);
 }
 
 /// vLLM refuses to start when one request of max_model_len does not fit the memory it finds. A
@@ -431,6 +442,29 @@ void read_connector_costs(const ObjectReader& engine, Scenario& s) {
 }
 
 }  // namespace
+
+HbmBudget memory_budget(const Scenario& s, EngineMemory memory) {
+  memory.shards = s.shards();
+  ModelSpec held = *s.model->spec;
+  if (s.model->weights) held.weight_bytes = s.model->weights->total.count();
+  return hbm_budget(held, *s.gpu, memory);
+}
+
+void take_estimate(const ObjectReader& engine, std::int64_t blocks, Scenario& s) {
+  if (blocks > kMostGpuBlocks) {
+    engine.fail(
+        "num_gpu_blocks",
+        fmt::format("{} blocks of {} fit the GPU; expected at most {} (larger blocks, or "
+                    "num_gpu_blocks as given)",
+                    blocks, format_bytes(static_cast<double>(s.engine.block_bytes.count())),
+                    kMostGpuBlocks));
+  }
+  s.engine.num_gpu_blocks = static_cast<std::uint32_t>(blocks);
+  s.pool_estimated = true;
+  if (s.gpu->memory_is_label) {
+    s.notes.push_back(scenario_note("memory-as-sold", {{"gpu", s.gpu->name}}));
+  }
+}
 
 const KeyTable ScenarioKeys::kConnectorCosts = kConnectorCostsKeys;
 const KeyTable ScenarioKeys::kInterference = kInterferenceKeys;

@@ -152,6 +152,46 @@ void read_steps(const ObjectReader& engine, EngineConfig& c) {
   c.max_num_batched_tokens = g.max_prefill_tokens;
 }
 
+Duration seconds(const ObjectReader& engine, const char* key, Duration otherwise) {
+  const auto value = engine.number(key);
+  return value ? Duration(std::llround(*value * 1e9)) : otherwise;
+}
+
+/// HiCache's storage (L3), the second tier.
+void read_storage_behind(const ObjectReader& tier, const ObjectReader& engine, Scenario& s) {
+  tier.refuse({"write", "inclusion", "when_full", "trim_above", "trim_to", "trim_every_s", "ttl_s",
+               "prefetch_chunks", "write_admission"},
+              "HiCache writes to its storage what comes to host memory; expected at most capacity, "
+              "eviction, scope and device");
+  TierChoice out = read_tier_behind(tier, engine, s);
+  if (out.name == s.tier->name) {
+    tier.fail("name", fmt::format("two tiers are called \"{}\"; expected different names", out.name));
+  }
+  if (out.storage->lookup > Duration(0)) {
+    tier.fail("device", "lookup_us: expected 0 or none: HiCache's look-ups are taken to cost no time");
+  }
+  // Files are read one after the other (hicache_storage.py, HiCacheFile); stores take a batch at once.
+  const StorageKind kind = out.storage->spec.kind;
+  out.storage->spec.whole_jobs = kind == StorageKind::kNvme || kind == StorageKind::kFs;
+  if (s.engine.sglang.write == HicacheWrite::kBack) {
+    engine.fail("hicache_write_policy",
+                "expected write_through or write_through_selective with storage behind host "
+                "memory: write_back with storage is not modelled");
+  }
+  PrefetchRules& rules = s.engine.sglang.prefetch;
+  if (const auto policy = engine.text("hicache_storage_prefetch_policy")) {
+    rules.stop = static_cast<PrefetchStop>(
+        std::find(std::begin(kPrefetchStopNames), std::end(kPrefetchStopNames), *policy) -
+        std::begin(kPrefetchStopNames));
+  }
+  assign(rules.threshold, engine.integer("prefetch_threshold"));
+  rules.timeout_base = seconds(engine, "prefetch_timeout_base", rules.timeout_base);
+  rules.timeout_per_ki_token =
+      seconds(engine, "prefetch_timeout_per_ki_token", rules.timeout_per_ki_token);
+  rules.timeout_max = seconds(engine, "prefetch_timeout_max", rules.timeout_max);
+  s.behind.push_back(std::move(out));
+}
+
 /// Upstream takes these flags and never looks at them.
 void note_unused(const ObjectReader& engine, Scenario& s) {
   std::string keys;
@@ -220,10 +260,11 @@ bool read_sglang_tier(const ObjectReader& top, Scenario& s) {
   if (s.engine.family != EngineFamily::kSglang) return false;
   const ObjectReader engine = *top.object("engine", ScenarioKeys::kEngine);
   constexpr HostMemoryWords kWords{
-      "storage behind HiCache's host memory (L3) is not modelled; expected one tier of kind dram",
-      "expected dram, HiCache's host memory, found {}: storage behind it (L3) is not modelled",
+      "expected host memory (dram) and at most one storage behind it",
+      "expected dram first, HiCache's host memory, found {}",
       "HiCache has rules of its own; expected engine.radix_eviction_policy or "
-      "engine.hicache_write_policy"};
+      "engine.hicache_write_policy",
+      2};
   std::optional<TierChoice> host = begin_host_memory(top, kWords);
   if (!host) {
     note_unused(engine, s);
@@ -251,6 +292,14 @@ bool read_sglang_tier(const ObjectReader& top, Scenario& s) {
   }
   s.tier = std::move(out);
   note_size(s);
+  const auto tiers = top.objects("tiers", ScenarioKeys::kTier);
+  if (tiers.size() > 1) {
+    read_storage_behind(tiers[1], engine, s);
+  } else {
+    engine.refuse({"hicache_storage_prefetch_policy", "prefetch_threshold", "prefetch_timeout_base",
+                   "prefetch_timeout_per_ki_token", "prefetch_timeout_max"},
+                  "expected only with storage behind host memory: a second tier");
+  }
   return true;
 }
 

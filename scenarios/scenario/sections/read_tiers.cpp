@@ -163,8 +163,9 @@ TierChoice begin_tier(const ObjectReader& tier, bool behind, Scenario& s) {
   return out;
 }
 
-/// A tier behind host memory.
-TierChoice read_behind(const ObjectReader& tier, const ObjectReader& engine, Scenario& s) {
+}  // namespace
+
+TierChoice read_tier_behind(const ObjectReader& tier, const ObjectReader& engine, Scenario& s) {
   if (tier.require_text("kind") == "dram") {
     tier.fail("kind",
               "expected nvme, fs, object or kv behind the first tier: one tier is host memory");
@@ -182,6 +183,8 @@ TierChoice read_behind(const ObjectReader& tier, const ObjectReader& engine, Sce
   read_level_rules(tier, engine, out);
   return out;
 }
+
+namespace {
 
 /// What several engines put into a tier, one of them alone cannot take.
 void check_spill(const ObjectReader& tier, const TierChoice& before, const TierChoice& behind) {
@@ -218,7 +221,9 @@ void check_behind(const ObjectReader& top, const Scenario& s) {
 std::optional<TierChoice> begin_host_memory(const ObjectReader& top, const HostMemoryWords& words) {
   const auto tiers = top.objects("tiers", ScenarioKeys::kTier);
   if (tiers.empty()) return std::nullopt;
-  if (tiers.size() > 1) tiers[1].fail("name", std::string(words.one_tier));
+  if (tiers.size() > words.most_tiers) {
+    tiers[words.most_tiers].fail("name", std::string(words.one_tier));
+  }
   const ObjectReader& tier = tiers.front();
   if (const std::string kind = tier.require_text("kind"); kind != "dram") {
     tier.fail("kind", fmt::format(fmt::runtime(words.kind), kind));
@@ -264,7 +269,7 @@ void read_tiers(const ObjectReader& top, Scenario& s) {
   read_first_rules(tier, out);
   s.tier = std::move(out);
   for (std::size_t i = 1; i < tiers.size(); ++i) {
-    TierChoice behind = read_behind(tiers[i], *top.object("engine", ScenarioKeys::kEngine), s);
+    TierChoice behind = read_tier_behind(tiers[i], *top.object("engine", ScenarioKeys::kEngine), s);
     bool taken = behind.name == s.tier->name;
     for (const TierChoice& other : s.behind) taken = taken || behind.name == other.name;
     if (taken) {

@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "models/catalogue/model_spec.hpp"
+#include "models/kv_geometry.hpp"
+#include "reports/format.hpp"
 #include "scenarios/scenario/config/object_reader.hpp"
 #include "scenarios/scenario/config/settings.hpp"
 #include "scenarios/scenario/scenario.hpp"
@@ -26,6 +29,120 @@ void read_block_reuse(const ObjectReader& engine, TrtllmConfig& t) {
       engine.boolean("copy_on_partial_reuse").value_or(t.copy_on_partial_reuse);
   assign(t.offload_min_priority, engine.integer("secondary_offload_min_priority"));
   t.claim_before_onboard = engine.boolean("claim_before_onboard").value_or(t.claim_before_onboard);
+}
+
+/// tensorrt_llm/_torch/pyexecutor/_util.py, configure_kv_cache_capacity: what a step of
+/// max_num_tokens leaves of the GPU. It is made of prompts as long as they may be, so few of them
+/// are sampled (_create_dummy_context_requests).
+/// Model: what the step itself and everything else need is vLLM's estimate
+/// (models/kv_geometry.cpp); no pool of TensorRT-LLM was compared with it.
+HbmBudget free_memory(const Scenario& s) {
+  const EngineConfig& c = s.engine;
+  const std::uint32_t longest = std::max(2U, c.trtllm.max_seq_len) - 1;
+  const std::uint32_t tokens = c.max_num_batched_tokens;
+  EngineMemory memory;
+  memory.gpu_memory_utilization = 1;
+  memory.max_num_batched_tokens = tokens;
+  memory.max_num_seqs = ceil_div(tokens, std::min(tokens, longest));
+  return memory_budget(s, memory);
+}
+
+/// Blocks of what free_gpu_memory_fraction leaves.
+std::int64_t fraction_blocks(const ObjectReader& engine, Scenario& s) {
+  constexpr double kDefaultFraction = 0.9;  // llm_args.py, KvCacheConfig
+  const double fraction = engine.number("free_gpu_memory_fraction").value_or(kDefaultFraction);
+  HbmBudget budget = free_memory(s);
+  const Bytes free = std::max(Bytes(0), budget.kv);
+  budget.kv = Bytes(static_cast<std::int64_t>(static_cast<double>(free.count()) * fraction));
+  budget.requested = budget.visible - (free - budget.kv);
+  const std::int64_t blocks = budget.kv / s.engine.block_bytes;
+  const auto shown = [](Bytes bytes) { return format_bytes(static_cast<double>(bytes.count())); };
+  if (blocks < 1) {
+    engine.fail(
+        "free_gpu_memory_fraction",
+        fmt::format("no room for KV: weights ({}), activations ({}) and other ({}) leave {} of {}, "
+                    "and {:g} of that holds no block of {}; expected a larger fraction, a larger "
+                    "gpu, a smaller model or more tensor_parallel_size ({})",
+                    shown(budget.weights), shown(budget.activations), shown(budget.other),
+                    shown(free), s.gpu->name, fraction, shown(s.engine.block_bytes),
+                    s.world() == 1 ? "one GPU" : fmt::format("each of {} ranks", s.world())));
+  }
+  s.budget = budget;
+  s.gpu_memory_utilization = fraction;
+  return blocks;
+}
+
+/// num_gpu_blocks: given, or the smaller of max_tokens and what free_gpu_memory_fraction leaves.
+void read_pool(const ObjectReader& engine, Scenario& s) {
+  EngineConfig& c = s.engine;
+  s.pool_where = engine.where("num_gpu_blocks");
+  if (const auto given = engine.integer("num_gpu_blocks")) {
+    engine.refuse({"free_gpu_memory_fraction", "max_tokens"},
+                  "expected only without num_gpu_blocks, which decides the pool");
+    c.num_gpu_blocks = static_cast<std::uint32_t>(*given);
+    s.pool_given = true;
+    return;
+  }
+  assign(c.trtllm.max_tokens, engine.integer("max_tokens"));
+  const std::int64_t limit = c.trtllm.max_tokens / c.block_tokens;
+  if (c.trtllm.max_tokens > 0) {
+    s.pool_where = engine.where("max_tokens");
+    if (limit < 1) {
+      engine.fail("max_tokens", fmt::format("{} tokens hold no block of {}; expected one at least",
+                                            c.trtllm.max_tokens, c.block_tokens));
+    }
+  }
+  if (s.model->spec == nullptr || s.gpu == nullptr) {
+    if (engine.has("free_gpu_memory_fraction") || c.trtllm.max_tokens == 0) {
+      engine.missing("num_gpu_blocks",
+                     "the KV blocks in HBM, which TensorRT-LLM logs when it starts, or a model and "
+                     "a gpu to size them from");
+    }
+    c.num_gpu_blocks = static_cast<std::uint32_t>(limit);
+    s.pool_given = true;
+    return;
+  }
+  const std::int64_t blocks = fraction_blocks(engine, s);
+  if (c.trtllm.max_tokens > 0 && limit <= blocks) {
+    c.num_gpu_blocks = static_cast<std::uint32_t>(limit);
+    return;
+  }
+  take_estimate(engine, blocks, s);
+  s.pool_where = engine.where("free_gpu_memory_fraction");
+  const std::int64_t tokens = blocks * c.block_tokens;
+  s.notes.push_back(
+      scenario_note("pool-of-free-memory", {{"blocks", blocks},
+                                            {"tokens", tokens},
+                                            {"fraction_share", s.gpu_memory_utilization},
+                                            {"gpu", s.gpu->name}}));
+  if (c.trtllm.max_tokens > 0) {
+    s.notes.push_back(scenario_note("max-tokens-unused",
+                                    {{"max_tokens", c.trtllm.max_tokens}, {"tokens", tokens}}));
+  }
+}
+
+/// What the manager V2 has, and what it does not.
+void read_manager(const ObjectReader& engine, TrtllmConfig& t) {
+  if (engine.text("kv_cache_manager") == kTrtllmManagerNames[1]) t.manager = TrtllmManager::kV2;
+  const auto share = engine.number("max_util_for_resume");
+  const auto ahead = engine.integer("disk_prefetch_num_reqs");
+  if (!t.v2()) {
+    return engine.refuse({"max_util_for_resume", "disk_prefetch_num_reqs"},
+                         "expected only with \"kv_cache_manager\": \"v2\"");
+  }
+  if (share) t.resume_ppm = static_cast<std::uint32_t>(std::llround(*share * 1e6));
+  if (ahead.value_or(0) > 0) {
+    engine.fail("disk_prefetch_num_reqs",
+                "reading ahead from the disk is not modelled; expected 0");
+  }
+  engine.refuse({"copy_on_partial_reuse", "secondary_offload_min_priority", "claim_before_onboard"},
+                "expected only with \"kv_cache_manager\": \"v1\": V2 has no such setting");
+  if (t.capacity == CapacityPolicy::kGuaranteedNoEvict &&
+      engine.told("capacity_scheduler_policy")) {
+    engine.fail("capacity_scheduler_policy",
+                "expected MAX_UTILIZATION, the only policy of the KV cache manager V2");
+  }
+  t.capacity = CapacityPolicy::kMaxUtilization;
 }
 
 /// An array of numbers and nulls.
@@ -65,6 +182,7 @@ void read_trtllm(const ObjectReader& engine, Scenario& s) {
   const auto policy = engine.text("capacity_scheduler_policy");
   if (policy == kCapacityPolicyNames[1]) t.capacity = CapacityPolicy::kMaxUtilization;
   read_block_reuse(engine, t);
+  read_manager(engine, t);
   if (s.model->spec != nullptr) {
     t.max_seq_len = static_cast<std::uint32_t>(s.model->spec->max_position);
   }
@@ -74,39 +192,98 @@ void read_trtllm(const ObjectReader& engine, Scenario& s) {
       rank_kv_bytes(s.model->kv_bytes_per_token, s.model->spec, s.model->layers, s.shards());
   c.block_bytes = rank_bytes * c.block_tokens;
   s.hbm_eviction = parse_eviction("lru", engine.where("preset"));
-  s.pool_where = engine.where("num_gpu_blocks");
-  s.pool_given = true;
-  const auto blocks = engine.integer("num_gpu_blocks");
-  if (!blocks) {
-    engine.missing("num_gpu_blocks",
-                   "the KV blocks in HBM, which TensorRT-LLM logs when it starts");
-  }
-  c.num_gpu_blocks = static_cast<std::uint32_t>(*blocks);
+  read_pool(engine, s);
 }
+
+namespace {
+
+/// Of a level, whose slots are there from the start.
+void read_slots(const ObjectReader& tier, Scenario& s, TierChoice& out) {
+  const std::string capacity = tier.require_text("capacity", ObjectReader::kSize);
+  out.capacity = instance_capacity(s, out, parse_capacity(capacity, out.where));
+  constexpr std::uint64_t kMostBlocks = 1 << 28;
+  if (out.capacity.kind == Capacity::Kind::kUnbounded ||
+      checked_tier_blocks(s, out.capacity, capacity, out.where) > kMostBlocks) {
+    tier.fail("capacity",
+              fmt::format("expected at most {} blocks: TensorRT-LLM {} as it starts, "
+                          "found {}",
+                          kMostBlocks, out.storage ? "makes its files" : "pins its host memory",
+                          capacity));
+  }
+  if (s.engine.trtllm.v2() && s.tier_blocks(out.capacity) == 0) {
+    tier.fail("capacity",
+              "expected room for a block: the KV cache manager V2 suspends requests "
+              "to it");
+  }
+}
+
+/// The disk of the manager V2, behind host memory.
+void read_disk(const ObjectReader& tier, Scenario& s) {
+  TierChoice out;
+  out.name = tier.require_text("name");
+  if (out.name == "hbm" || out.name == s.tier->name || out.name.empty()) {
+    tier.fail("name", fmt::format("\"{}\" is taken; expected another name", out.name));
+  }
+  if (const std::string kind = tier.require_text("kind"); kind != "nvme") {
+    tier.fail("kind",
+              fmt::format("expected nvme, the disk of the KV cache manager V2, found {}", kind));
+  }
+  refuse_chunk_keys(tier);
+  tier.refuse({"device"}, fmt::format("expected links from {} to {} and back, which say how fast "
+                                      "the disk is",
+                                      s.tier->name, out.name));
+  tier.refuse({"write", "inclusion", "when_full", "trim_above", "trim_to", "trim_every_s", "ttl_s",
+               "prefetch_chunks", "eviction", "write_admission"},
+              "TensorRT-LLM has rules of its own");
+  const std::string scope = tier.text("scope").value_or("instance");
+  if (scope != "instance" && scope != "rank") {
+    tier.fail("scope", fmt::format("expected instance or rank, found {}: each engine has files of "
+                                   "its own",
+                                   scope));
+  }
+  out.per_rank = scope == "rank";
+  out.where = tier.where("capacity");
+  out.by_links = true;
+  out.storage.emplace();
+  out.storage->spec = default_storage(StorageKind::kNvme);
+  read_slots(tier, s, out);
+  s.behind.push_back(std::move(out));
+}
+
+}  // namespace
 
 bool read_trtllm_tier(const ObjectReader& top, Scenario& s) {
   if (s.engine.family != EngineFamily::kTrtllm) return false;
-  constexpr HostMemoryWords kWords{
+  const bool v2 = s.engine.trtllm.v2();
+  HostMemoryWords words{
       "TensorRT-LLM's KV cache manager V1 has no tier behind host memory; expected one tier of "
-      "kind "
-      "dram",
+      "kind dram, or \"kv_cache_manager\": \"v2\"",
       "expected dram, TensorRT-LLM's host memory, found {}",
       "TensorRT-LLM has rules of its own: retention of the workload, "
       "engine.secondary_offload_min_priority"};
-  std::optional<TierChoice> host = begin_host_memory(top, kWords);
-  if (!host) return true;
+  if (v2) {
+    words.one_tier = "expected at most two tiers, of kinds dram and nvme";
+    words.most_tiers = 2;
+  }
+  std::optional<TierChoice> host = begin_host_memory(top, words);
+  if (!host) {
+    if (v2) {
+      top.missing("tiers",
+                  "a tier of kind dram, to which the KV cache manager V2 suspends "
+                  "requests");
+    }
+    return true;
+  }
+  const auto tiers = top.objects("tiers", ScenarioKeys::kTier);
   TierChoice& out = *host;
-  const ObjectReader tier = top.objects("tiers", ScenarioKeys::kTier).front();
-  const std::string capacity = tier.require_text("capacity", ObjectReader::kSize);
-  out.capacity = instance_capacity(s, out, parse_capacity(capacity, out.where));
-  constexpr std::uint64_t kMostHostBlocks = 1 << 28;
-  if (out.capacity.kind == Capacity::Kind::kUnbounded ||
-      checked_tier_blocks(s, out.capacity, capacity, out.where) > kMostHostBlocks) {
-    tier.fail("capacity", fmt::format("expected at most {} blocks: TensorRT-LLM pins its host "
-                                      "memory as it starts, found {}",
-                                      kMostHostBlocks, capacity));
+  if (v2 && !tiers[0].has("capacity")) {
+    // As much as the GPU's (kv_cache_manager_v2.py, _compute_auto_host_tier_quota).
+    out.capacity = {Capacity::Kind::kBlocks, s.engine.num_gpu_blocks};
+  } else {
+    read_slots(tiers[0], s, out);
   }
   s.tier = std::move(out);
+  if (tiers.size() > 1) read_disk(tiers[1], s);
   return true;
 }
 
@@ -114,6 +291,11 @@ void read_retention(const ObjectReader& workload, Scenario& s) {
   if (s.engine.family != EngineFamily::kTrtllm) {
     return workload.refuse({kRetentionKey, kDecodeRetentionKey},
                            "expected only with preset trtllm: no other engine asks for it");
+  }
+  if (s.engine.trtllm.v2()) {
+    return workload.refuse({kRetentionKey, kDecodeRetentionKey},
+                           "expected only with \"kv_cache_manager\": \"v1\": V2 does not pass it "
+                           "on");
   }
   KvRetention& out = s.engine.trtllm.retention;
   std::string expected;

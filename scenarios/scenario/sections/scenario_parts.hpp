@@ -4,6 +4,7 @@
 #include <optional>
 #include <string_view>
 
+#include "models/kv_geometry.hpp"
 #include "models/link/link_model.hpp"
 #include "models/releases/engine_config.hpp"
 #include "models/tier/storage_spec.hpp"
@@ -61,6 +62,11 @@ std::optional<std::uint32_t> measured_blocks(const Scenario& s);
 /// After the links: measured copy rates, where a link is only the GPU's default.
 void use_measured_copies(Scenario& s);
 void read_engine(const ObjectReader& top, Scenario& s);
+/// How the GPU of the scenario is filled; the ranks and the weights are its own. Precondition:
+/// model and gpu are known.
+HbmBudget memory_budget(const Scenario& s, EngineMemory memory);
+/// The pool has as many blocks, by the estimate of a budget.
+void take_estimate(const ObjectReader& engine, std::int64_t blocks, Scenario& s);
 /// What the scheduler is told beyond its batch sizes; before the pool is sized.
 void read_scheduler(const ObjectReader& top, const ObjectReader& engine, Scenario& s);
 /// The keys *_parallel_size of the engine: before anything is sized.
@@ -91,10 +97,13 @@ struct HostMemoryWords {
   std::string_view one_tier;
   std::string_view kind;
   std::string_view rules;
+  std::size_t most_tiers = 1;  ///< the others are read elsewhere
 };
-/// The tier of an engine that has host memory alone, with rules of its own, without its capacity;
+/// The tier of an engine that has host memory first, with rules of its own, without its capacity;
 /// nothing where the scenario has no tier.
 std::optional<TierChoice> begin_host_memory(const ObjectReader& top, const HostMemoryWords& words);
+/// A tier behind host memory, with the rules of engine.tier_rules where it has none of its own.
+TierChoice read_tier_behind(const ObjectReader& tier, const ObjectReader& engine, Scenario& s);
 /// Whether the engine is SGLang: then its host memory, if it has any, is the tier.
 bool read_sglang_tier(const ObjectReader& top, Scenario& s);
 /// TensorRT-LLM's keys, all of them.

@@ -39,6 +39,18 @@ TEST_CASE("what a release is not known to export is absent", "[reports]") {
   CHECK(name_in("vllm@0.25", Signal::kExternalHits, {"connector"}) ==
         "vllm:external_prefix_cache_hits_total");
   CHECK(name_in("sglang", Signal::kTpot).empty());
+  // A gauge of one step: trtllm_num_paused_requests is no count of preemptions.
+  CHECK(name_in("trtllm", Signal::kPreemptions).empty());
+}
+
+TEST_CASE("TensorRT-LLM counts cached tokens of all levels together", "[reports]") {
+  CHECK(name_in("trtllm", Signal::kCachedTokens) == "trtllm_prompt_cached_tokens_total");
+  CHECK(name_in("trtllm", Signal::kPromptTokens) == "trtllm_prompt_tokens_total");
+  CHECK(name_in("trtllm", Signal::kPrefixHits).empty());
+  CHECK(name_in("trtllm", Signal::kRunning) == "trtllm_num_requests_running");
+  const EngineMetric* ttft = find_metric(engine_release("trtllm", ""), Signal::kTtft);
+  REQUIRE(ttft != nullptr);
+  CHECK(bucket_above(*ttft, 1.5) == 2.5);
 }
 
 TEST_CASE("every row has a source, and no release two names in one row's place", "[reports]") {

@@ -50,6 +50,7 @@ void Hicache::go_on() {
       case Op::kLoad: {
         const std::uint32_t job = jobs_of_.take();
         jobs_of_[job].awaited = false;
+        jobs_of_[job].written = 0;
         jobs_of_[job].locked.swap(pending_);
         pending_.clear();
         load_ = {};
@@ -69,6 +70,7 @@ void Hicache::submit_write(const Op& op, bool awaited) {
   const std::uint32_t job = jobs_of_.take();
   Job& j = jobs_of_[job];
   j.awaited = awaited;
+  j.written = op.pages;
   j.locked.clear();
   if (!awaited) j.locked.push_back(op.node);
   ++counters_.store_jobs;
@@ -99,22 +101,32 @@ void Hicache::on_transfer_done(Direction direction, std::uint32_t job) {
 
 void Hicache::acknowledge() {
   for (const std::uint32_t job : ended_) {
-    for (const RadixTree::Node node : jobs_of_[job].locked) tree_->unlock(node);
+    const Job& j = jobs_of_[job];
+    if (storage_ != nullptr && j.written > 0) storage_->back_up(j.locked.front(), j.written);
+    for (const RadixTree::Node node : j.locked) tree_->unlock(node);
     jobs_of_.release(job);
   }
   ended_.clear();
+  if (storage_ != nullptr) storage_->drain();
 }
 
-TierLevel Hicache::level(std::uint32_t) const {
-  const RadixTree::Counters& c = tree_->counters();
-  const auto used = static_cast<std::uint32_t>(tree_->host_used());
-  return {c.written, c.dropped, used, used};
+TierLevel Hicache::level(std::uint32_t tier) const {
+  if (tier == 0) {
+    const RadixTree::Counters& c = tree_->counters();
+    return {c.written, c.dropped, static_cast<std::uint32_t>(c.written - c.dropped),
+            static_cast<std::uint32_t>(tree_->host_used())};
+  }
+  storage_->level().settle();
+  const LevelCounters& c = storage_->level().counters;
+  const auto held = static_cast<std::uint32_t>(c.stored - c.evicted);
+  return {c.stored, c.evicted, held, held};
 }
 
 void Hicache::report(EngineStats& stats) const {
   if (path_ == nullptr) return;
   stats.offload = counters_;
   stats.offload.no_room = tree_->counters().refused;
+  if (storage_ != nullptr) stats.levels.push_back(&storage_->level());
 }
 
 // ---- steps

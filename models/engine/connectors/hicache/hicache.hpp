@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/engine/connectors/hicache/storage.hpp"
 #include "models/engine/connectors/kv_connector.hpp"
 #include "models/engine/connectors/step_moves.hpp"
 #include "models/engine/stores/radix_tree.hpp"
@@ -40,12 +41,15 @@ class Hicache final : public UnaskedConnector, public RadixTree::Copies {
   explicit Hicache(const Environment& environment)
       : UnaskedConnector(environment.config, environment.requests, environment.waiter),
         env_(environment) {}
-  /// All outlive it; the path may be null: no host memory.
-  void attach(RadixTree& tree, BatchFormer& former, TransferPath* path) {
+  /// All outlive it; the path may be null: no host memory. So may the storage behind that.
+  void attach(RadixTree& tree, BatchFormer& former, TransferPath* path,
+              std::unique_ptr<HicacheStorage> storage) {
     tree_ = &tree;
     former_ = &former;
     path_ = path;
+    storage_ = std::move(storage);
   }
+  HicacheStorage* storage() { return storage_.get(); }
 
   // ---- the scheduler's side
   void begin_forming() { forming_ = true; }
@@ -78,10 +82,20 @@ class Hicache final : public UnaskedConnector, public RadixTree::Copies {
 
   // ---- KvConnector
   bool wants_step() const override { return empty_passes_ == 1; }
-  bool idle() const override { return under_way_ == 0; }
-  std::uint32_t tiers() const override { return path_ != nullptr ? 1 : 0; }
+  bool idle() const override {
+    return under_way_ == 0 && (storage_ == nullptr || storage_->idle());
+  }
+  std::uint32_t tiers() const override {
+    return path_ == nullptr ? 0 : storage_ == nullptr ? 1 : 2;
+  }
   TierLevel level(std::uint32_t tier) const override;
   void report(EngineStats& stats) const override;
+  void grow_blocks(std::uint32_t blocks) override {
+    if (storage_ != nullptr) storage_->grow_blocks(blocks);
+  }
+  void check_drained() const override {
+    if (storage_ != nullptr) storage_->check_drained();
+  }
   void on_load_service(std::uint32_t job, bool begins) override;
   void on_transfer_done(Direction direction, std::uint32_t job) override;
 
@@ -93,6 +107,7 @@ class Hicache final : public UnaskedConnector, public RadixTree::Copies {
   };
   struct Job {
     bool awaited = false;                 ///< by the batch that is formed
+    std::uint32_t written = 0;            ///< pages
     std::vector<RadixTree::Node> locked;  ///< until it is acknowledged
   };
 
@@ -104,6 +119,7 @@ class Hicache final : public UnaskedConnector, public RadixTree::Copies {
   RadixTree* tree_ = nullptr;
   BatchFormer* former_ = nullptr;
   TransferPath* path_ = nullptr;
+  std::unique_ptr<HicacheStorage> storage_;
   Slab<Job> jobs_of_;
   std::vector<std::uint32_t> ended_;
   std::vector<RadixTree::Node> pending_;  ///< loads that no batch waits for yet

@@ -17,33 +17,36 @@ void BlockCopies::begin_step() {
   }
 }
 
-void BlockCopies::copy_down(std::uint32_t from, std::uint32_t to) {
-  ++counters_.store_jobs;
-  decide(Direction::kDown, from, to, env_.config.block_tokens);
+std::size_t BlockCopies::lane_of(const ReuseTree::Place& from, const ReuseTree::Place& to) {
+  const bool down = to.level > from.level;
+  return 2 * (std::max(from.level, to.level) - 1U) + (down ? 0 : kUpLane);
 }
 
-void BlockCopies::copy_up(std::uint32_t from, std::uint32_t to, std::uint32_t tokens) {
-  ++counters_.load_jobs;
-  decide(Direction::kUp, to, from, tokens);
+BlockCopies::Counts& BlockCopies::touched(const ReuseTree::Place& place) {
+  std::vector<Counts>& slots = touched_[place.level];
+  if (slots.size() <= place.slot) {
+    slots.resize(std::max<std::size_t>(place.slot + 1, 2 * slots.size()));
+  }
+  return slots[place.slot];
 }
 
-BlockCopies::Touched& BlockCopies::touched(std::vector<Touched>& slots, std::uint32_t slot) {
-  if (slots.size() <= slot) slots.resize(std::max<std::size_t>(slot + 1, 2 * slots.size()));
-  return slots[slot];
-}
-
-void BlockCopies::decide(Direction direction, std::uint32_t gpu, std::uint32_t host,
-                         std::uint32_t tokens) {
-  const std::size_t own = index_of(direction);
-  Touched& above = touched(gpu_, gpu);
-  Touched& below = touched(host_, host);
+void BlockCopies::copy(const ReuseTree::Place& from, const ReuseTree::Place& to,
+                       std::uint32_t tokens) {
+  const std::size_t lane = lane_of(from, to);
+  const bool up = to.level == 0;
+  ++(up ? counters_.load_jobs : counters_.store_jobs);
+  Counts& source = touched(from);
+  Counts& target = touched(to);
   Copy copy;
   copy.bytes = env_.config.block_bytes / env_.config.block_tokens * std::int64_t{tokens};
-  copy.behind = std::max(above[1 - own], below[1 - own]);
+  if (lane >= 2) copy.bytes = copy.bytes * std::int64_t{ranks_};
+  for (std::size_t i = 0; i < kLanes; ++i) {
+    if (i != lane) copy.behind[i] = std::max(source[i], target[i]);
+  }
   copy.request = for_;
-  lanes_[own].step.push_back(copy);
-  above[own] = below[own] = lanes_[own].decided();
-  if (direction == Direction::kUp) tell_clock(copy, LoadEvent::kSubmitted);
+  lanes_[lane].step.push_back(copy);
+  source[lane] = target[lane] = lanes_[lane].decided();
+  if (up) tell_clock(copy, LoadEvent::kSubmitted);
 }
 
 void BlockCopies::tell_clock(const Copy& copy, LoadEvent event) {
@@ -53,29 +56,36 @@ void BlockCopies::tell_clock(const Copy& copy, LoadEvent event) {
 // ---- what is carried out
 // -------------------------------------------------------------------------
 
+bool BlockCopies::may_begin(const Copy& copy) const {
+  for (std::size_t i = 0; i < kLanes; ++i) {
+    if (copy.behind[i] > lanes_[i].done) return false;
+  }
+  return true;
+}
+
 void BlockCopies::submit() {
-  for (const Direction direction : {Direction::kDown, Direction::kUp}) {
-    Lane& lane = lanes_[index_of(direction)];
-    const Lane& other = lanes_[1 - index_of(direction)];
+  for (std::size_t i = 0; i < kLanes; ++i) {
+    Lane& lane = lanes_[i];
     while (lane.submitted < lane.decided()) {
       const Copy& copy = lane.step[lane.submitted - lane.before];
-      if (copy.behind > other.done) break;
-      path_->submit(direction, static_cast<std::uint32_t>(lane.submitted++), copy.bytes,
-                    env_.config.copies_per_block);
+      if (!may_begin(copy)) break;
+      paths_[i / 2]->submit(i % 2 == kUpLane ? Direction::kUp : Direction::kDown,
+                            static_cast<std::uint32_t>(lane.submitted++), copy.bytes,
+                            env_.config.copies_per_block);
     }
   }
 }
 
-void BlockCopies::on_load_service(std::uint32_t job, bool begins) {
-  const Lane& up = lanes_[index_of(Direction::kUp)];
-  const std::uint32_t place = job - static_cast<std::uint32_t>(up.before);
-  tell_clock(up.step[place], begins ? LoadEvent::kServed : LoadEvent::kPaused);
+void BlockCopies::serve(std::size_t number, std::uint32_t job, bool begins) {
+  const Lane& lane = lanes_[number];
+  const std::uint32_t place = job - static_cast<std::uint32_t>(lane.before);
+  tell_clock(lane.step[place], begins ? LoadEvent::kServed : LoadEvent::kPaused);
 }
 
-void BlockCopies::on_transfer_done(Direction direction, std::uint32_t job) {
-  Lane& lane = lanes_[index_of(direction)];
+void BlockCopies::end(std::size_t number, std::uint32_t job) {
+  Lane& lane = lanes_[number];
   ++lane.done;
-  if (direction == Direction::kUp) {
+  if (number % 2 == kUpLane) {
     const std::uint32_t place = job - static_cast<std::uint32_t>(lane.before);
     tell_clock(lane.step[place], LoadEvent::kEnded);
   }
@@ -83,17 +93,21 @@ void BlockCopies::on_transfer_done(Direction direction, std::uint32_t job) {
   env_.waiter.on_step_progress();
 }
 
-TierLevel BlockCopies::level(std::uint32_t) const {
-  const ReuseTree::Counters& c = tree_->counters(1);
+TierLevel BlockCopies::level(std::uint32_t tier) const {
+  const ReuseTree::Counters& c = tree_->counters(tier + 1);
   const auto resident = static_cast<std::uint32_t>(c.resident);
   return {c.entered, c.left, resident, resident};
 }
 
 void BlockCopies::report(EngineStats& stats) const {
-  if (path_ == nullptr) return;
+  if (paths_[0] == nullptr) return;
   stats.offload = counters_;
-  const ReuseTree::Counters& c = tree_->counters(1);
-  stats.exchange = {tree_->offloads() - c.entered, c.left - tree_->given_up()};
+  for (std::uint32_t tier = 1; tier <= tiers(); ++tier) {
+    const ReuseTree::Counters& c = tree_->counters(tier);
+    ExchangeStats& out = stats.exchange.emplace_back(tier > 1 ? disk_counts_ : ExchangeStats());
+    out.lost_stores = c.taken - c.entered;
+    out.other_ends = c.left - c.given_up;
+  }
 }
 
 // ---- steps
