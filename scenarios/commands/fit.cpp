@@ -12,6 +12,7 @@
 #include "scenarios/machine/calibration.hpp"
 #include "scenarios/scenario/measured/measured_run.hpp"
 #include "scenarios/scenario/profiles/compute_profile_json.hpp"
+#include "scenarios/scenario/scenario.hpp"
 #include "sim/digest.hpp"
 #include "sim/output_file.hpp"
 #include "traces/byte_source.hpp"

@@ -317,6 +317,7 @@ class Engine(Former, Prefetcher):
                     self.tick(then)
                     empty = AFTER_SLEEP
         except EngineDead:
+            self.steps -= in_flight is not None                # S5: it never ends
             self.die()
         for r in self.requests:
             if r.status is None:

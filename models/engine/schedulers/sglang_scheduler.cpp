@@ -184,7 +184,7 @@ void SglangScheduler::schedule(Time now, StepPlan& plan) {
   env_.cache.count_pass(formed);
   const bool idle = !in_flight && env_.cache.idle() && running_.empty() && waiting_.empty();
   if (!formed && idle) ratio_ = first_ratio_;
-  env_.cache.end_forming(beside_prefill);
+  env_.cache.end_forming(beside_prefill && !plan.fatal);  // nothing ends for it any more
 }
 
 /// Those whose prompts the last batch computed run from now on.

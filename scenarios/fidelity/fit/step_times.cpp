@@ -7,6 +7,7 @@
 
 #include "scenarios/fidelity/fit/interval_fit.hpp"
 #include "scenarios/fidelity/fit/step_model.hpp"
+#include "scenarios/scenario/scenario.hpp"
 #include "sim/det_math.hpp"
 #include "sim/error.hpp"
 
