@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <iterator>
 
 #include "reports/format.hpp"
 
@@ -42,11 +41,8 @@ std::vector<std::string> flag_sentences(const EngineFlags& flags, Detail detail)
     std::string text;
     for (const std::string& line : file.lines) {
       const std::size_t at = std::min(line.find_first_not_of(' '), line.size());
-      fmt::format_to(std::back_inserter(text), "{}{}",
-                     text.empty() ? ""
-                     : at > 0     ? ", "
-                                  : "; ",
-                     line.substr(at));
+      if (!text.empty()) text += text.ends_with(':') ? " " : at > 0 ? ", " : "; ";
+      text += line.substr(at);
     }
     out.push_back(fmt::format("In {}: {}", file.name, text));
   }

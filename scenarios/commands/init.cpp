@@ -154,7 +154,8 @@ void add_init(Verb& program) {
               "Command (a script, or - for standard input), Kubernetes manifest or Helm "
               "values, server log, config.json");
   command.add("--vllm", options.vllm, kinds::kCommandLine,
-              "The engine's command line: 'vllm serve ...', 'python3 -m sglang.launch_server ...'");
+              "The engine's command line: 'vllm serve ...', 'python3 -m sglang.launch_server ...', "
+              "'trtllm-serve ...'");
   command.add("--gpu", options.intake.gpu, kinds::kGpu,
               "GPU; H100:3g.40gb is a MIG slice (default: what the input names, else the "
               "smallest of H100, H200, B200 that holds the model)");
