@@ -13,9 +13,11 @@ void PagedScheduler::schedule(Time now, StepPlan& plan) {
   prompts_.clear();
   decodes_.clear();
   end_ = ~std::uint64_t{0};
+  starved_ = false;
   choose_decodes(now, plan);
   choose_prompts(now);
   fill(plan);
+  plan.starved = starved_;
   asleep_ = plan.items.empty();
 }
 
@@ -165,7 +167,7 @@ bool PagedScheduler::begin(Handle h, const ReuseTree::Closest& part, Time now) {
   const std::uint32_t tokens = chunk_of(d.context - found.computed);
   if (tokens == 0) return false;
   const std::uint32_t fresh = blocks_.blocks_of(found.computed + tokens) - s.held();
-  if (to_bring_up(s) + fresh > levels_.room(s.blocks, part.block)) return false;
+  if (!fits(s.blocks, fresh, part.block)) return false;
   for (const ReuseTree::Block block : s.blocks) levels_.hold(block);
   const bool copies = part.block != ReuseTree::kNone;
   if (copies) {
@@ -190,16 +192,22 @@ bool PagedScheduler::begin(Handle h, const ReuseTree::Closest& part, Time now) {
 // --------------------------------------------------------------------------------------
 
 /// _KVCache.resume(): nobody comes back, or begins, into a pool that is nearly full.
-bool PagedScheduler::may_resume() const {
+bool PagedScheduler::may_resume() {
   constexpr std::uint64_t kMillion = 1'000'000;
-  return levels_.locked_blocks() * kMillion <=
-         std::uint64_t{config_.num_gpu_blocks} * rules_.resume_ppm;
+  const bool out = levels_.locked_blocks() * kMillion <=
+                   std::uint64_t{config_.num_gpu_blocks} * rules_.resume_ppm;
+  starved_ = starved_ || !out;
+  return out;
 }
 
-std::uint32_t PagedScheduler::to_bring_up(const Sequence& s) const {
-  return static_cast<std::uint32_t>(
-      std::count_if(s.blocks.begin(), s.blocks.end(),
-                    [&](ReuseTree::Block block) { return !levels_.on_gpu(block); }));
+/// These, and so many new ones.
+bool PagedScheduler::fits(std::span<const ReuseTree::Block> blocks, std::uint32_t fresh,
+                          ReuseTree::Block source) {
+  const auto below = std::count_if(blocks.begin(), blocks.end(),
+                                   [&](ReuseTree::Block block) { return !levels_.on_gpu(block); });
+  const bool out = below + std::int64_t{fresh} <= levels_.room(blocks, source);
+  starved_ = starved_ || !out;
+  return out;
 }
 
 /// So many blocks for one that has some, if there is room: it runs then.
@@ -208,13 +216,14 @@ bool PagedScheduler::grow(Handle h, std::uint32_t blocks) {
   const Sequence& s = d.sequence;
   const std::uint32_t fresh = blocks - s.held();
   if (d.suspended) {
-    if (!may_resume()) return false;
-    if (to_bring_up(s) + fresh > levels_.room(s.blocks, ReuseTree::kNone)) return false;
+    if (!may_resume() || !fits(s.blocks, fresh, ReuseTree::kNone)) return false;
+  } else if (fresh > 0 && !fits({}, fresh, ReuseTree::kNone)) {
+    return false;  // what it has is locked already
+  }
+  if (d.suspended) {
     d.suspended = false;
     --suspended_;
     lock_all(h);
-  } else if (fresh > levels_.room({}, ReuseTree::kNone)) {
-    return false;
   }
   take(h, fresh);
   requests_[h].state = RequestState::kRunning;

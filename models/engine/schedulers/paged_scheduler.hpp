@@ -8,6 +8,7 @@
 // suspended, while more than a share of the pool is locked. Only prompts stay for others.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "models/engine/schedulers/trtllm_scheduler.hpp"
@@ -43,8 +44,8 @@ class PagedScheduler final : public TrtllmScheduler {
   void choose_prompt(Handle h, std::uint32_t tokens);
   bool has_next(Handle h, const Reuse& reuse) const;
   void contribute(Handle h, const Reuse& reuse);
-  bool may_resume() const;
-  std::uint32_t to_bring_up(const Sequence& s) const;
+  bool may_resume();
+  bool fits(std::span<const ReuseTree::Block> blocks, std::uint32_t fresh, ReuseTree::Block source);
   bool grow(Handle h, std::uint32_t blocks);
   void lock_all(Handle h);
   void take(Handle h, std::uint32_t blocks);
@@ -55,6 +56,7 @@ class PagedScheduler final : public TrtllmScheduler {
   // Of one schedule:
   std::uint64_t end_ = 0;          ///< requests are asked that came before this one
   std::uint32_t room_ = 0;         ///< tokens that the step still takes
+  bool starved_ = false;           ///< somebody found no room for blocks
   std::vector<Handle> under_way_;  ///< prompts that have blocks, in order of arrival
   std::vector<ReuseTree::Block> below_;
 };
