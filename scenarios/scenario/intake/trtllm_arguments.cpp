@@ -48,6 +48,7 @@ class TrtllmArguments {
     if (!file_.empty()) read_file_of_options();
     for (const Option& option : options_) apply(option);
     host_memory();
+    manager();
     steps();
     return std::move(out_);
   }
@@ -257,6 +258,13 @@ class TrtllmArguments {
       used(option, "as it is here");
     } else if (name == "kv_cache_config.host_cache_size") {
       host_ = option;
+    } else if (name.ends_with("use_kv_cache_manager_v2")) {
+      if (lower(option.value) == "auto") return used(option, "V1 here");
+      if (!truth(option)) return used(option, "as it is here");
+      v2_ = true;
+      put(option, "engine.kv_cache_manager", "v2");
+    } else if (name.ends_with("max_util_for_resume")) {
+      resume_ = option;
     } else if (name.starts_with("cuda_graph_config")) {
       graphs(option);
     } else if (name.starts_with("quant_config") || name == "kv_cache_config.dtype") {
@@ -342,6 +350,28 @@ class TrtllmArguments {
     left_out(option, std::string(option.row->note));
   }
 
+  /// The KV cache manager V2 lacks settings of V1, and has one policy.
+  void manager() {
+    if (!v2_) {
+      if (resume_) draft_.remark(Standing::kNoEffect, resume_->written, "belongs to the manager V2");
+      return;
+    }
+    for (const char* key : {"engine.copy_on_partial_reuse", "engine.secondary_offload_min_priority",
+                            "engine.capacity_scheduler_policy"}) {
+      if (!draft_.has(key)) continue;
+      draft_.erase(key);
+      draft_.remark(Standing::kNoEffect, key, "the manager V2 has no such choice");
+    }
+    if (resume_) {
+      const auto value = parse_real(resume_->value);
+      if (!value) fail(*resume_, "a number");
+      put(*resume_, "engine.max_util_for_resume", *value);
+    }
+    if (host_) return;
+    draft_.set("tiers.0.name", "dram", "as large as the pool: the manager V2 makes it so");
+    draft_.set("tiers.0.kind", "dram", "");
+  }
+
   /// Of each rank, in bytes.
   void host_memory() {
     if (!host_) return;
@@ -379,6 +409,8 @@ class TrtllmArguments {
   std::vector<Option> options_;
   std::optional<Option> host_;
   std::int64_t ranks_ = 1;
+  std::optional<Option> resume_;
+  bool v2_ = false;
   bool serial_ = false;
   bool graphs_said_ = false;
 };

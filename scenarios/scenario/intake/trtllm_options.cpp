@@ -15,7 +15,8 @@ std::span<const FlagRow> trtllm_options() {
   constexpr std::string_view kLora = "adapters are not modelled";
   constexpr std::string_view kExperts = "experts are spread as tensor_parallel_size says";
   constexpr std::string_view kWhole = "every layer keeps the whole context";
-  constexpr std::string_view kDisks = "disks are left out: their hits are computed again";
+  constexpr std::string_view kDisks =
+      "the disk is left out: add a tier of kind nvme, and links between it and host memory";
   constexpr std::string_view kOneEngine = "prefill and decode run in one engine";
   static constexpr FlagRow kRows[] = {
       {"max_batch_size", "--max_batch_size", kOne, kKey, "engine.max_num_seqs", ""},
@@ -37,8 +38,8 @@ std::span<const FlagRow> trtllm_options() {
       {"kv_cache_config.dtype", "--kv_cache_dtype", kOne, kHandled, "", ""},
       {"kv_cache_config.onboard_blocks", "", kNone, kNotModelled, "true",
        "blocks in host memory are loaded before they are used"},
-      {"kv_cache_config.use_kv_cache_manager_v2", "", kNone, kNotModelled, "false",
-       "the KV cache manager V1 is simulated"},
+      {"kv_cache_config.use_kv_cache_manager_v2", "", kNone, kHandled, "", ""},
+      {"kv_cache_config.max_util_for_resume", "", kOne, kHandled, "", ""},
       {"scheduler_config.capacity_scheduler_policy", "", kOne, kHandled, "", ""},
       {"scheduler_config.context_chunking_policy", "", kOne, kNotModelled,
        "first_come_first_served", "prompts are cut in the order in which they came"},
@@ -74,7 +75,6 @@ std::span<const FlagRow> trtllm_options() {
       {"kv_cache_config.disk_cache_size", "", kOne, kNotModelled, "0", kDisks},
       {"kv_cache_config.disk_cache_path", "", kOne, kNotModelled, "", kDisks},
       {"kv_cache_config.disk_prefetch_num_reqs", "", kOne, kNotModelled, "0", kDisks},
-      {"kv_cache_config.max_util_for_resume", "", kOne, kNoEffect, "", "belongs to the manager V2"},
       {"kv_cache_config.mamba_ssm_cache_dtype", "", kOne, kNotModelled, "",
        "states of Mamba layers are not modelled"},
       {"kv_cache_config.event_buffer_max_size", "", kOne, kNoEffect, "", kReports},
