@@ -61,9 +61,9 @@ Assembly assemble_sglang(const Site& site, EngineParts& parts) {
   auto cache = std::make_unique<Hicache>(
       Hicache::Environment{config, site.requests, site.waiter, site.queue});
   auto base = std::make_unique<SglangBase>();
-  RadixTree::Config tree{site.chains.most_blocks(), config.block_tokens,
-                         config.num_gpu_blocks,     0,
-                         1,                         config.sglang.eviction};
+  RadixTree::Config tree{
+      site.chains.most_blocks(), config.block_tokens, config.num_gpu_blocks, 0, 1,
+      config.sglang.eviction};
   std::unique_ptr<TransferPath> path;
   if (parts.lower != nullptr) {
     tree.host_pages = parts.lower->capacity_blocks;

@@ -247,7 +247,7 @@ bool SglangScheduler::form_prefill(Time now, StepPlan& plan) {
     budget.reserved_nano += decodes * kNano;
     budget.taken = decodes;
     budget.input -= decodes;
-    // Model: a page at least. Upstream would have the prompt that goes on compute less than nothing.
+    // Model: a page at least. Upstream would give the prompt that goes on less than nothing.
     budget.chunk = std::max<std::int64_t>(budget.chunk - decodes, page());
   }
   if (chunk_) go_on_with_chunk(budget, now, plan);
@@ -594,8 +594,7 @@ void SglangScheduler::retract(Time now, StepPlan& plan) {
 TierLevel SglangScheduler::level(std::uint32_t) const {
   const RadixTree::Counters& c = tree_.counters();
   // What a process that has ended held is nobody's.
-  const std::uint64_t taken =
-      config_.num_gpu_blocks - tree_.free_pages() - tree_.evictable_pages();
+  const std::uint64_t taken = config_.num_gpu_blocks - tree_.free_pages() - tree_.evictable_pages();
   const std::uint64_t used = dead_ ? 0 : taken;
   return {c.inserted, c.evicted, static_cast<std::uint32_t>(tree_.device_pages()),
           static_cast<std::uint32_t>(used)};

@@ -168,7 +168,7 @@ class RadixTree {
   SparseColumn<Node> child_by_page_;  ///< the node that begins with a page; 0: none
   IndexHeap device_leaves_{0};        ///< unlocked, without children on the device
   IndexHeap host_leaves_{0};          ///< host-only, without children
-  Node heap_ids_ = 0;  ///< of nodes that both know
+  Node heap_ids_ = 0;                 ///< of nodes that both know
   std::uint64_t clock_ = 0;
   std::uint64_t free_;
   std::uint64_t host_free_;

@@ -74,8 +74,7 @@ class SglangFlags {
     add(fmt::format("--max-running-requests {}", g.max_running_requests));
     add(fmt::format("--chunked-prefill-size {}", g.chunked_prefill_size));
     add(fmt::format("--max-prefill-tokens {}", g.max_prefill_tokens));
-    add(fmt::format("--schedule-policy {}",
-                    kQueuePolicyNames[static_cast<std::size_t>(g.queue)]));
+    add(fmt::format("--schedule-policy {}", kQueuePolicyNames[static_cast<std::size_t>(g.queue)]));
     add_eviction();
     if (g.mixed_chunks) add("--enable-mixed-chunk");
     const double conservativeness =

@@ -137,9 +137,9 @@ struct Order {
 };
 /// Of four prefixes that were made as A, B, C, D, last met as B, D, A, C, and inserted two, three,
 /// one and two times.
-constexpr Order kOrders[] = {
-    {RadixEviction::kLru, "BDAC"},  {RadixEviction::kLfu, "CDAB"}, {RadixEviction::kSlru, "CBDA"},
-    {RadixEviction::kFifo, "ABCD"}, {RadixEviction::kMru, "CADB"}, {RadixEviction::kFilo, "DCBA"}};
+constexpr Order kOrders[] = {{RadixEviction::kLru, "BDAC"},  {RadixEviction::kLfu, "CDAB"},
+                             {RadixEviction::kSlru, "CBDA"}, {RadixEviction::kFifo, "ABCD"},
+                             {RadixEviction::kMru, "CADB"},  {RadixEviction::kFilo, "DCBA"}};
 constexpr std::uint32_t kFirstPage[] = {0, 10, 20, 30};
 
 void serve_four(RadixTree& tree, Copied& copied) {

@@ -53,6 +53,20 @@ TEST_CASE("TensorRT-LLM counts cached tokens of all levels together", "[reports]
   CHECK(bucket_above(*ttft, 1.5) == 2.5);
 }
 
+TEST_CASE("SGLang counts tokens, and those of HiCache only where it is on", "[reports]") {
+  CHECK(name_in("sglang", Signal::kPrefixHits) == "sglang:cached_tokens_total");
+  CHECK(name_in("sglang", Signal::kEvictions) == "sglang:evicted_tokens_total");
+  CHECK(name_in("sglang", Signal::kLoadTokens).empty());
+  const std::vector<std::string> on = {"connector"};
+  CHECK(name_in("sglang", Signal::kLoadTokens, on) == "sglang:load_back_tokens_total");
+  CHECK(name_in("sglang", Signal::kHostTokens, on) == "sglang:hicache_host_used_tokens");
+  CHECK(name_in("sglang", Signal::kHostTokensTotal, on) == "sglang:hicache_host_total_tokens");
+  // Both are one counter, told apart by a label.
+  const EngineRelease engine{"sglang", {}, on};
+  CHECK(find_metric(engine, Signal::kPrefixHits)->matchers == "cache_source=\"device\"");
+  CHECK(find_metric(engine, Signal::kExternalHits)->matchers == "cache_source=\"host\"");
+}
+
 TEST_CASE("every row has a source, and no release two names in one row's place", "[reports]") {
   std::set<std::string> seen;
   for (const EngineMetric& m : engine_metrics()) {

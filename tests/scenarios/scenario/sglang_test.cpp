@@ -95,10 +95,10 @@ TEST_CASE("SGLang's flags come out in its own units", "[scenarios]") {
              "expected a release of sglang"));
 }
 
-TEST_CASE("SGLang's queue, eviction and mixed chunks go in and out by its own names", "[scenarios]") {
-  const Scenario s = sglang({"engine.schedule_policy=dfs-weight",
-                             "engine.radix_eviction_policy=slru",
-                             "engine.enable_mixed_chunk=true"});
+TEST_CASE("SGLang's queue, eviction and mixed chunks keep its own names", "[scenarios]") {
+  const Scenario s =
+      sglang({"engine.schedule_policy=dfs-weight", "engine.radix_eviction_policy=slru",
+              "engine.enable_mixed_chunk=true"});
   CHECK(s.engine.sglang.queue == QueuePolicy::kHeaviestBranch);
   CHECK(s.engine.sglang.eviction == RadixEviction::kSlru);
   const EngineFlags f = flags_of(s, s.tier->capacity, find_preset("sglang", {}));
@@ -118,7 +118,7 @@ TEST_CASE("SGLang's queue, eviction and mixed chunks go in and out by its own na
   CHECK(find_note(sglang(whole).notes, "mixed-chunk-off") != nullptr);
 }
 
-TEST_CASE("without a pool or a share, SGLang's own share of the GPU memory is taken", "[scenarios]") {
+TEST_CASE("without a pool or a share, SGLang's own share is taken", "[scenarios]") {
   constexpr std::string_view kSized = R"({
 "name": "sized", "model": "Meta-Llama-3.1-8B", "gpu": "H100",
 "engine": {"preset": "sglang", "page_size": 64},
