@@ -22,6 +22,14 @@ std::unique_ptr<TransferPath> disk_path(const Site& site, LowerTierConfig& lower
                         std::move(*lower.disk), site.observer, copies.disk_listener(lower.copies));
 }
 
+/// Slots are there from the start. A plan also asks what host memory without a bound would do: as
+/// many then as there will ever be blocks.
+std::uint32_t host_slots(const Site& site, const LowerTierConfig& lower) {
+  const std::uint64_t all = std::uint64_t{site.chains.most_blocks()} + site.config.num_gpu_blocks;
+  const bool bounded = lower.capacity_blocks != BlockStore::kUnbounded;
+  return static_cast<std::uint32_t>(bounded ? lower.capacity_blocks : all);
+}
+
 }  // namespace
 
 Assembly assemble_trtllm(const Site& site, EngineParts& parts) {
@@ -38,7 +46,7 @@ Assembly assemble_trtllm(const Site& site, EngineParts& parts) {
   if (lower != nullptr) {
     // Without reuse nothing would ever be found there; but V2 suspends requests to it.
     if (config.trtllm.block_reuse || v2) {
-      tree.host_blocks = static_cast<std::uint32_t>(lower->capacity_blocks);
+      tree.host_blocks = host_slots(site, *lower);
     }
     paths[0] = make_path(site, *lower, *copies).path;
     if (lower->disk) {

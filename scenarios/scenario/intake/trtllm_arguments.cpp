@@ -353,7 +353,7 @@ class TrtllmArguments {
   /// The KV cache manager V2 lacks settings of V1, and has one policy.
   void manager() {
     if (!v2_) {
-      if (resume_) draft_.remark(Standing::kNoEffect, resume_->written, "belongs to the manager V2");
+      if (resume_) draft_.remark(Standing::kNoEffect, resume_->written, "only with the manager V2");
       return;
     }
     for (const char* key : {"engine.copy_on_partial_reuse", "engine.secondary_offload_min_priority",

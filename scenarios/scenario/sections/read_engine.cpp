@@ -194,8 +194,8 @@ constexpr Key kEngineKeys[] = {
                 "of this and free_gpu_memory_fraction counts."),
     choice_key("capacity_scheduler_policy", kCapacityPolicyNames,
                "trtllm: whether a request is admitted with all memory that it will need, or with "
-               "that of its next step.",
-               "GUARANTEED_NO_EVICT; with v2 only MAX_UTILIZATION"),
+               "that of its next step. With v2 only the latter.",
+               "GUARANTEED_NO_EVICT"),
     flag_key("enable_block_reuse", "trtllm: whether blocks are kept for later requests.", "true"),
     flag_key("enable_partial_reuse", "trtllm: whether a part of a block is used again.", "true"),
     flag_key("copy_on_partial_reuse",

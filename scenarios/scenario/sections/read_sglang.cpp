@@ -165,12 +165,13 @@ void read_storage_behind(const ObjectReader& tier, const ObjectReader& engine, S
               "eviction, scope and device");
   TierChoice out = read_tier_behind(tier, engine, s);
   if (out.name == s.tier->name) {
-    tier.fail("name", fmt::format("two tiers are called \"{}\"; expected different names", out.name));
+    tier.fail("name",
+              fmt::format("two tiers are called \"{}\"; expected different names", out.name));
   }
   if (out.storage->lookup > Duration(0)) {
-    tier.fail("device", "lookup_us: expected 0 or none: HiCache's look-ups are taken to cost no time");
+    tier.fail("device", "lookup_us: expected 0: HiCache's look-ups are taken to cost no time");
   }
-  // Files are read one after the other (hicache_storage.py, HiCacheFile); stores take a batch at once.
+  // Files are read one after the other (hicache_storage.py, HiCacheFile); stores take a batch.
   const StorageKind kind = out.storage->spec.kind;
   out.storage->spec.whole_jobs = kind == StorageKind::kNvme || kind == StorageKind::kFs;
   if (s.engine.sglang.write == HicacheWrite::kBack) {
