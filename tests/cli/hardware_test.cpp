@@ -84,7 +84,7 @@ TEST_CASE("--strict refuses a profile of another machine", "[cli]") {
   scene.file("box.json", synthetic_document());
   const std::string path = scene.file("with.json", scenario_on(R"("hardware": "box")"));
   const std::string says =
-      "hardware: Hardware profile synthetic was measured on another machine (cpu: ";
+      "hardware: Hardware profile box was measured on another machine (cpu: ";
   refused({"run", path, "--strict"}, 2, says);
   refused({"plan", path, "--strict"}, 2, says);
   refused({"compare", path, "--vary", "tiers.0.eviction=lru,fifo", "--strict"}, 2, says);

@@ -138,7 +138,7 @@ void read_manager(const ObjectReader& engine, TrtllmConfig& t) {
   engine.refuse({"copy_on_partial_reuse", "secondary_offload_min_priority", "claim_before_onboard"},
                 "expected only with \"kv_cache_manager\": \"v1\": V2 has no such setting");
   if (t.capacity == CapacityPolicy::kGuaranteedNoEvict &&
-      engine.told("capacity_scheduler_policy")) {
+      engine.has("capacity_scheduler_policy")) {
     engine.fail("capacity_scheduler_policy",
                 "expected MAX_UTILIZATION, the only policy of the KV cache manager V2");
   }

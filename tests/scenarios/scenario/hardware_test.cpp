@@ -58,7 +58,7 @@ TEST_CASE("links without figures of their own come from the profile", "[scenario
   REQUIRE(s.down);
   CHECK(s.up->name == "h2d");
   CHECK(s.up->from == "dram");
-  CHECK_THAT(s.up->source, Contains("hardware profile synthetic") &&
+  CHECK_THAT(s.up->source, Contains("hardware profile box") &&
                                Contains("copy/h2d/memcpy_async/host_alloc/contiguous"));
   CHECK(s.up->duplex_factor == Approx(0.7));
   CHECK(s.down->duplex_factor == Approx(0.9));
@@ -140,7 +140,7 @@ TEST_CASE("results say which profile stands behind them", "[scenarios][profile]"
   const Workload workload = open_workload(s, {});
   const json inputs = scenario_inputs(s, workload);
   const json& hardware = inputs["hardware"];
-  CHECK(hardware["name"] == "synthetic");
+  CHECK(hardware["name"] == "box");
   CHECK(hardware["created"] == "2026-11-21T12:00:00Z");
   CHECK(hardware["content_hash"] == digest_of(to_document(profile)));
   CHECK(hardware["machine_hash"] == machine_hash(profile.machine));
@@ -222,7 +222,7 @@ TEST_CASE("collectives between GPUs come from the profile", "[scenarios][profile
   CHECK(us(two, 20e6) == Approx(24 + 1000));
   CHECK(says(two.notes,
              "Collectives of 2 ranks: 24 us + bytes / 20 GB/s (measured by hardware "
-             "profile synthetic)"));
+             "profile box)"));
   CHECK(us(loaded({"engine.tensor_parallel_size=2", "collectives.latency_us=9"}), 20e6) ==
         Approx(9 + 1000));
   const Scenario four = loaded({"engine.tensor_parallel_size=4"});
@@ -290,10 +290,10 @@ TEST_CASE("a drive's figures come from the profile", "[scenarios][profile]") {
   CHECK(spec.write_cache->capacity == Bytes(6'000'000'000));
   CHECK(double(spec.write_cache->sustained_rate) == Approx(1.2e9).epsilon(0.01));
   CHECK(s.up->from == "host");
-  CHECK_THAT(s.up->source, Contains("hardware profile synthetic"));
+  CHECK_THAT(s.up->source, Contains("hardware profile box"));
   const std::string notes = joined_text(s.notes);
   CHECK_THAT(notes, Contains("Tier disk: read_latency_us is 7") &&
-                        Contains("from hardware profile synthetic.") &&
+                        Contains("from hardware profile box.") &&
                         Contains("Tier disk: queue_depth is 64 by default"));
 
   // The scenario's own figures come first; without a profile published ones stand.

@@ -135,7 +135,7 @@ TEST_CASE("what of TensorRT-LLM is not modelled is named", "[scenarios]") {
   CHECK(says(intake, Standing::kNotModelled, "--ep_size 2"));
   CHECK(says(intake, Standing::kUsed, "--max_beam_width 1: as it is here"));
   CHECK(says(intake, Standing::kNotModelled, "speculative_config: a decode makes one token"));
-  CHECK(says(intake, Standing::kNotModelled, "kv_cache_config.use_kv_cache_manager_v2: true"));
+  CHECK(says(intake, Standing::kUsed, "kv_cache_config.use_kv_cache_manager_v2: true"));
   CHECK(says(intake, Standing::kUsed, "kv_cache_config.onboard_blocks: true"));
   CHECK(says(intake, Standing::kNotModelled, "kv_cache_config.max_attention_window: [512]"));
   CHECK(says(intake, Standing::kNotModelled, "stream_interval: 20"));
