@@ -7,12 +7,12 @@ are those of trtllm.py. Times are integer nanoseconds.
 
     python3 trtllm_v2.py SCENARIO.json [--requests OUT.csv] [--totals OUT.json]
 """
-import math
 from collections import Counter, OrderedDict, deque
 from fractions import Fraction
 
 import fleet
 import trtllm
+import trtllm_cache
 from parts import ceil_div
 from trtllm_cache import Copy, common
 
@@ -128,6 +128,9 @@ class Cache:
             self.let_go(r, block)
         r.blocks, r.active = [], False
 
+    def expire(self, now):
+        """Retention has no effect (W1)."""
+
     def suspend(self, r):
         for block in r.blocks:
             self.unlock(r, block)
@@ -135,15 +138,7 @@ class Cache:
 
     # ---------------------------------------------------------------- the tree (W5, W10, W14)
 
-    def matches(self, r, tokens):
-        """Leading full blocks of the first `tokens` tokens."""
-        found, node = [], self.root
-        for i in range(tokens // self.cfg.B):
-            node = node.children.get(r.key(i))
-            if node is None:
-                break
-            found.append(node)
-        return found
+    matches = trtllm_cache.Cache.matches
 
     def partial(self, r, found, tokens):
         """Rule 4, the block after the full ones: (Block, tokens in common) or (None, 0)."""
@@ -477,18 +472,6 @@ class Engine(trtllm.Engine):
                 return chunk
             self.seen["matches left out"] += match is not None
         return None
-
-    def forward(self, batch):
-        """W16, and the forward's time."""
-        for r, _ in batch:
-            if r.scheduled is None:
-                r.scheduled = self.now                     # T13
-        start = self.cache.run_copies(self.now)
-        self.totals["steps"] += 1
-        tokens = sum(n for _, n in batch)
-        context = sum(r.computed + n for r, n in batch)
-        cfg = self.cfg
-        return start + math.ceil(cfg.step_ns + cfg.token_ns * tokens + cfg.kv_token_ns * context)
 
 
 def totals_of(engine):

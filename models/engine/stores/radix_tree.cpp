@@ -197,24 +197,29 @@ RadixTree::Node RadixTree::split(Node node, std::uint32_t pages) {
 // ---- walks
 // ---------------------------------------------------------------------------------------
 
+/// The node that the chain goes on with, touched and cut to what they share; the cursor is behind
+/// it then. The root where there is none, as behind one that was cut: nothing begins there yet.
+RadixTree::Node RadixTree::next(Cursor& cursor) {
+  const Node node = child_by_page_[cursor.page()];
+  if (node == kRoot) return kRoot;
+  touch(node);
+  const std::uint32_t same = common(node, cursor);
+  return same < nodes_[node].pages ? split(node, same) : node;
+}
+
 RadixTree::Match RadixTree::match(PageChain chain, std::uint32_t pages) {
   Match out;
   Cursor cursor{chain.data(), 0, pages};
   while (cursor.left > 0) {
-    Node node = child_by_page_[cursor.page()];
+    const Node node = next(cursor);
     if (node == kRoot) break;
-    touch(node);
-    const std::uint32_t same = common(node, cursor);
-    const bool ends = same < nodes_[node].pages;
-    if (ends) node = split(node, same);
     out.last = node;
     if (nodes_[node].device) {
       out.device = node;
-      out.device_pages += same;
+      out.device_pages += nodes_[node].pages;
     } else {
-      out.host_pages += same;
+      out.host_pages += nodes_[node].pages;
     }
-    if (ends) break;
   }
   return out;
 }
@@ -224,14 +229,11 @@ std::uint32_t RadixTree::insert(PageChain chain, std::uint32_t pages, bool count
   Node at = kRoot;
   Cursor cursor{chain.data(), 0, pages};
   while (cursor.left > 0) {
-    Node node = child_by_page_[cursor.page()];
+    const Node node = next(cursor);
     if (node == kRoot) break;
-    touch(node);
-    const std::uint32_t same = common(node, cursor);
-    if (same < nodes_[node].pages) node = split(node, same);
     if (!nodes_[node].device) {
       put_on_device(node);
-      taken += same;
+      taken += nodes_[node].pages;
     } else if (counts) {
       hit(node);
     }
@@ -424,11 +426,8 @@ std::uint32_t RadixTree::insert_host(Node anchor, PageChain chain, std::uint32_t
   Cursor cursor = Cursor::at(chain, from, count);
   Node at = anchor;
   while (cursor.left > 0) {
-    Node node = child_by_page_[cursor.page()];
+    const Node node = next(cursor);
     if (node == kRoot) break;
-    touch(node);
-    const std::uint32_t same = common(node, cursor);
-    if (same < nodes_[node].pages) node = split(node, same);
     if (!nodes_[node].copy) return 0;
     at = node;
   }

@@ -151,6 +151,7 @@ class RadixTree {
   std::uint64_t tokens_of(std::uint64_t pages) const { return pages * config_.page_tokens; }
   std::uint32_t common(Node node, Cursor& cursor) const;
   Node split(Node node, std::uint32_t pages);
+  Node next(Cursor& cursor);
   void fill(Node leaf, Cursor& cursor);
   void hit(Node node);
   bool write(Node node);

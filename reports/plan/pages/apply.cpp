@@ -35,8 +35,11 @@ EngineFlags without_offload(const EngineFlags& flags) {
   std::erase_if(out.arguments, offloads);
   for (EngineFile& file : out.files) {
     std::erase_if(file.lines, [](const std::string& line) {
-      return line.find("host_cache_size") != std::string::npos ||
-             line.find("secondary_offload_") != std::string::npos;
+      constexpr std::string_view kBelow[] = {"host_cache_size", "disk_cache_",
+                                             "secondary_offload_"};
+      return std::any_of(std::begin(kBelow), std::end(kBelow), [&](std::string_view word) {
+        return line.find(word) != std::string::npos;
+      });
     });
   }
   std::erase_if(out.environment, [](const std::string& variable) {

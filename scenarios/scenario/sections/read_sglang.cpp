@@ -105,12 +105,9 @@ std::int64_t pool_tokens(const ObjectReader& engine, Scenario& s) {
   }
   if (!share) share = usual_share(engine, s);
   // model_runner.py, profile_max_num_token: what the share leaves beside the weights.
-  ModelSpec held = *s.model->spec;
-  if (s.model->weights) held.weight_bytes = s.model->weights->total.count();
   EngineMemory memory;
   memory.gpu_memory_utilization = *share;
-  memory.shards = s.shards();
-  HbmBudget budget = hbm_budget(held, *s.gpu, memory);
+  HbmBudget budget = memory_budget(s, memory);
   budget.activations = budget.other = budget.cuda_graphs = Bytes(0);
   budget.kv = budget.requested - budget.weights;
   s.budget = budget;
@@ -164,10 +161,7 @@ void read_storage_behind(const ObjectReader& tier, const ObjectReader& engine, S
               "HiCache writes to its storage what comes to host memory; expected at most capacity, "
               "eviction, scope and device");
   TierChoice out = read_tier_behind(tier, engine, s);
-  if (out.name == s.tier->name) {
-    tier.fail("name",
-              fmt::format("two tiers are called \"{}\"; expected different names", out.name));
-  }
+  refuse_taken_name(tier, out, s);
   if (out.storage->lookup > Duration(0)) {
     tier.fail("device", "lookup_us: expected 0: HiCache's look-ups are taken to cost no time");
   }

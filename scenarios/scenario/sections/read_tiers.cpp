@@ -143,8 +143,6 @@ void read_tier_scope(const ObjectReader& tier, TierChoice& t) {
 
 }  // namespace
 
-namespace {
-
 std::string tier_name(const ObjectReader& tier) {
   std::string name = tier.require_text("name");
   if (name == "hbm" || name == "local_compute" || name.empty()) {
@@ -152,6 +150,16 @@ std::string tier_name(const ObjectReader& tier) {
   }
   return name;
 }
+
+void refuse_taken_name(const ObjectReader& tier, const TierChoice& behind, const Scenario& s) {
+  bool taken = behind.name == s.tier->name;
+  for (const TierChoice& other : s.behind) taken = taken || behind.name == other.name;
+  if (!taken) return;
+  tier.fail("name",
+            fmt::format("two tiers are called \"{}\"; expected different names", behind.name));
+}
+
+namespace {
 
 TierChoice begin_tier(const ObjectReader& tier, bool behind, Scenario& s) {
   TierChoice out;
@@ -270,12 +278,7 @@ void read_tiers(const ObjectReader& top, Scenario& s) {
   s.tier = std::move(out);
   for (std::size_t i = 1; i < tiers.size(); ++i) {
     TierChoice behind = read_tier_behind(tiers[i], *top.object("engine", ScenarioKeys::kEngine), s);
-    bool taken = behind.name == s.tier->name;
-    for (const TierChoice& other : s.behind) taken = taken || behind.name == other.name;
-    if (taken) {
-      tiers[i].fail("name", fmt::format("two tiers are called \"{}\"; expected different names",
-                                        behind.name));
-    }
+    refuse_taken_name(tiers[i], behind, s);
     if (!s.behind.empty()) check_spill(tiers[i], s.behind.back(), behind);
     s.behind.push_back(std::move(behind));
   }

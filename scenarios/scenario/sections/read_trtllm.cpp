@@ -220,10 +220,8 @@ void read_slots(const ObjectReader& tier, Scenario& s, TierChoice& out) {
 /// The disk of the manager V2, behind host memory.
 void read_disk(const ObjectReader& tier, Scenario& s) {
   TierChoice out;
-  out.name = tier.require_text("name");
-  if (out.name == "hbm" || out.name == s.tier->name || out.name.empty()) {
-    tier.fail("name", fmt::format("\"{}\" is taken; expected another name", out.name));
-  }
+  out.name = tier_name(tier);
+  refuse_taken_name(tier, out, s);
   if (const std::string kind = tier.require_text("kind"); kind != "nvme") {
     tier.fail("kind",
               fmt::format("expected nvme, the disk of the KV cache manager V2, found {}", kind));

@@ -102,6 +102,10 @@ struct HostMemoryWords {
 /// The tier of an engine that has host memory first, with rules of its own, without its capacity;
 /// nothing where the scenario has no tier.
 std::optional<TierChoice> begin_host_memory(const ObjectReader& top, const HostMemoryWords& words);
+/// A tier's name, which is not that of another place.
+std::string tier_name(const ObjectReader& tier);
+/// Of those before it some may be called as this one is.
+void refuse_taken_name(const ObjectReader& tier, const TierChoice& behind, const Scenario& s);
 /// A tier behind host memory, with the rules of engine.tier_rules where it has none of its own.
 TierChoice read_tier_behind(const ObjectReader& tier, const ObjectReader& engine, Scenario& s);
 /// Whether the engine is SGLang: then its host memory, if it has any, is the tier.

@@ -9,36 +9,14 @@
 #include "scenarios/scenario/sections/model.hpp"
 #include "scenarios/scenario/sections/plan.hpp"
 #include "scenarios/scenario/sections/tier.hpp"
-#include "tests/sim/input_error.hpp"
+#include "tests/scenarios/scenario/intake/intake_setup.hpp"
 #include "tests/support/catch.hpp"
 
 namespace spillway::test {
 namespace {
 
-Intake intake_of(const std::string& text, IntakeOptions options = {}) {
-  return make_scenario({{"f", text}}, options);
-}
-
-Scenario loaded(const Intake& intake) {
-  return load_scenario(JsonSource::from_text("f.json", intake.draft.text()));
-}
-
 Scenario served(const std::string& arguments, IntakeOptions options = {}) {
   return loaded(intake_of("vllm serve " + arguments, std::move(options)));
-}
-
-std::string refusal(const std::string& text, IntakeOptions options = {}) {
-  return error_of([&] { intake_of(text, options); }).what();
-}
-
-bool says(const Intake& intake, Standing standing, const std::string& part) {
-  for (const Remark& remark : intake.draft.remarks()) {
-    if (remark.standing == standing &&
-        (remark.what + ": " + remark.why).find(part) != std::string::npos) {
-      return true;
-    }
-  }
-  return false;
 }
 
 TEST_CASE("every flag of the table is known under its names once", "[scenarios]") {

@@ -2,26 +2,24 @@
 #include <algorithm>
 
 #include "models/releases/trtllm_config.hpp"
-#include "scenarios/scenario/intake/intake.hpp"
 #include "scenarios/scenario/intake/trtllm_options.hpp"
-#include "scenarios/scenario/scenario.hpp"
 #include "scenarios/scenario/sections/compute.hpp"
 #include "scenarios/scenario/sections/tier.hpp"
-#include "tests/sim/input_error.hpp"
+#include "tests/scenarios/scenario/intake/intake_setup.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/files.hpp"
 
 namespace spillway::test {
 namespace {
 
-Intake intake_of(const std::string& text) {
+IntakeOptions options_of_h100() {
   IntakeOptions options;
   options.gpu = "H100";
-  return make_scenario({{"f", text}}, options);
+  return options;
 }
 
-Scenario loaded(const Intake& intake) {
-  return load_scenario(JsonSource::from_text("f.json", intake.draft.text()));
+Intake on_h100(const std::string& text) {
+  return intake_of(text, options_of_h100());
 }
 
 /// With the lines as a file that the script writes.
@@ -31,18 +29,8 @@ std::string serve(const std::string& flags, const std::string& lines = "") {
          flags;
 }
 
-std::string refusal(const std::string& text) {
-  return error_of([&] { intake_of(text); }).what();
-}
-
-bool says(const Intake& intake, Standing standing, const std::string& part) {
-  for (const Remark& remark : intake.draft.remarks()) {
-    if (remark.standing == standing &&
-        (remark.what + ": " + remark.why).find(part) != std::string::npos) {
-      return true;
-    }
-  }
-  return false;
+std::string refused_on_h100(const std::string& text) {
+  return refusal(text, options_of_h100());
 }
 
 TEST_CASE("every option of TensorRT-LLM stands in its table once", "[scenarios]") {
@@ -68,7 +56,7 @@ TEST_CASE("flags of trtllm-serve become keys, however they are spelled", "[scena
         "mpirun -n 1 trtllm-llmapi-launch trtllm-serve "}) {
     INFO(start);
     const Scenario s =
-        loaded(intake_of(std::string(start) +
+        loaded(on_h100(std::string(start) +
                          "Qwen/Qwen3-14B --tp_size 2 --max_batch_size=64 --max_num_tokens "
                          "4096 --max-seq-len 16384 --kv_cache_free_gpu_memory_fraction 0.5 "
                          "--enable_chunked_prefill"));
@@ -84,7 +72,7 @@ TEST_CASE("flags of trtllm-serve become keys, however they are spelled", "[scena
 
 TEST_CASE("the file of options overrides flags, level by level", "[scenarios]") {
   const Intake intake =
-      intake_of(serve("--max_num_tokens 2048 --kv_cache_free_gpu_memory_fraction 0.6 --tp_size 2",
+      on_h100(serve("--max_num_tokens 2048 --kv_cache_free_gpu_memory_fraction 0.6 --tp_size 2",
                       "max_num_tokens: 4096\n"
                       "kv_cache_config:\n"
                       "  host_cache_size: 1000000000  # of each rank\n"
@@ -108,10 +96,10 @@ TEST_CASE("the file of options overrides flags, level by level", "[scenarios]") 
 
 TEST_CASE("the file is found in a script, a ConfigMap and beside the input", "[scenarios]") {
   // Variables of the script hold in the file too.
-  CHECK(loaded(intake_of("N=16\nF=/no/such.yaml\ncat <<EOF > $F\nmax_batch_size: ${N}\nEOF\n"
+  CHECK(loaded(on_h100("N=16\nF=/no/such.yaml\ncat <<EOF > $F\nmax_batch_size: ${N}\nEOF\n"
                          "trtllm-serve Qwen3-14B --extra_llm_api_options $F"))
             .engine.max_num_seqs == 16);
-  CHECK(loaded(intake_of("tee o.yaml <<-'END'\n\tmax_batch_size: 17\n\tEND\n"
+  CHECK(loaded(on_h100("tee o.yaml <<-'END'\n\tmax_batch_size: 17\n\tEND\n"
                          "trtllm-serve Qwen3-14B --config ./o.yaml"))
             .engine.max_num_seqs == 17);
   const Scratch folder;
@@ -121,12 +109,12 @@ TEST_CASE("the file is found in a script, a ConfigMap and beside the input", "[s
   const Intake beside = make_scenario(
       {{folder.path("run.sh"), "trtllm-serve Qwen3-14B --config /etc/trt/o.yaml"}}, options);
   CHECK(loaded(beside).engine.max_num_seqs == 18);
-  const Intake missing = intake_of("trtllm-serve Qwen3-14B --config /etc/trt/o.yaml");
+  const Intake missing = on_h100("trtllm-serve Qwen3-14B --config /etc/trt/o.yaml");
   CHECK(says(missing, Standing::kNotModelled, "--config /etc/trt/o.yaml: the file was not found"));
 }
 
 TEST_CASE("what of TensorRT-LLM is not modelled is named", "[scenarios]") {
-  const Intake intake = intake_of(serve("--backend tensorrt --ep_size 2 --max_beam_width 1",
+  const Intake intake = on_h100(serve("--backend tensorrt --ep_size 2 --max_beam_width 1",
                                         "speculative_config:\n  decoding_type: MTP\n"
                                         "kv_cache_config:\n  use_kv_cache_manager_v2: true\n"
                                         "  onboard_blocks: true\n  max_attention_window: [512]\n"
@@ -146,17 +134,17 @@ TEST_CASE("what of TensorRT-LLM is not modelled is named", "[scenarios]") {
 }
 
 TEST_CASE("TensorRT-LLM's pipelines and data parallelism are refused by name", "[scenarios]") {
-  CHECK_THAT(refusal(serve("--pp_size 2")),
+  CHECK_THAT(refused_on_h100(serve("--pp_size 2")),
              ContainsSubstring("--pp_size: expected 1: a pipeline of TensorRT-LLM"));
-  CHECK_THAT(refusal(serve("--cp_size 2")), ContainsSubstring("context parallelism"));
-  CHECK_THAT(refusal(serve("", "enable_attention_dp: true")),
+  CHECK_THAT(refused_on_h100(serve("--cp_size 2")), ContainsSubstring("context parallelism"));
+  CHECK_THAT(refused_on_h100(serve("", "enable_attention_dp: true")),
              ContainsSubstring("o.yaml: enable_attention_dp: expected false"));
-  CHECK_THAT(refusal(serve("", "pipeline_parallel_size: 4")),
+  CHECK_THAT(refused_on_h100(serve("", "pipeline_parallel_size: 4")),
              ContainsSubstring("o.yaml: pipeline_parallel_size: expected 1"));
-  CHECK_NOTHROW(intake_of(serve("--pp_size 1", "enable_attention_dp: false")));
-  CHECK_THAT(refusal(serve("--max_batch_size many")),
+  CHECK_NOTHROW(on_h100(serve("--pp_size 1", "enable_attention_dp: false")));
+  CHECK_THAT(refused_on_h100(serve("--max_batch_size many")),
              ContainsSubstring("--max_batch_size: expected a whole number, found \"many\""));
-  CHECK_THAT(refusal(serve("", "enable_chunked_prefill: 3")),
+  CHECK_THAT(refused_on_h100(serve("", "enable_chunked_prefill: 3")),
              ContainsSubstring("expected true or false"));
 }
 
