@@ -65,8 +65,9 @@ class Hicache final : public UnaskedConnector, public RadixTree::Copies {
   void end_forming(bool held);
   /// What ended is unlocked.
   void acknowledge();
-  /// Passes in a row that formed nothing; after one there is another.
-  void count_pass(bool formed) { empty_passes_ = formed ? 0 : empty_passes_ + 1; }
+  /// After a pass that formed nothing there is another; after two in a row the engine sleeps, and
+  /// what wakes it begins anew.
+  void count_pass(bool formed) { one_empty_pass_ = !formed && !one_empty_pass_; }
 
   // ---- the worker's side
   void release();
@@ -81,7 +82,7 @@ class Hicache final : public UnaskedConnector, public RadixTree::Copies {
   const Load& load() const { return load_; }
 
   // ---- KvConnector
-  bool wants_step() const override { return empty_passes_ == 1; }
+  bool wants_step() const override { return one_empty_pass_; }
   bool idle() const override {
     return under_way_ == 0 && (storage_ == nullptr || storage_->idle());
   }
@@ -132,7 +133,7 @@ class Hicache final : public UnaskedConnector, public RadixTree::Copies {
   bool loads_ = false;         ///< the batch formed last has some
   std::uint32_t awaited_ = 0;  ///< copies of the eviction under way
   std::uint32_t under_way_ = 0;
-  std::uint32_t empty_passes_ = 0;
+  bool one_empty_pass_ = false;
   Load load_;
 };
 
