@@ -222,23 +222,32 @@ void print_report(const Report& report, const CommonOptions& common) {
   if (!common.json_only()) write_report(report, "text", "-", common);
 }
 
-void print_listing(const std::string& title, Table table, nlohmann::json inputs,
-                   const CommonOptions& common) {
-  std::vector<ListRow> rows(table.rows.size());
-  for (std::size_t at = 0; at < rows.size(); ++at) {
-    const std::vector<std::string>& cells = table.rows[at];
-    for (std::size_t i = 0; i < cells.size(); ++i) rows[at][table.header[i]] = cells[i];
+void print_listing(const std::string& title, std::vector<Table> shown, std::span<const Table> rows,
+                   nlohmann::json inputs, const CommonOptions& common) {
+  std::vector<ListRow> told;
+  for (const Table& table : rows) {
+    for (const std::vector<std::string>& cells : table.rows) {
+      ListRow& row = told.emplace_back();
+      for (std::size_t i = 0; i < cells.size(); ++i) row[table.header[i]] = cells[i];
+    }
   }
   Document document;
   document.kind = "list";
   document.inputs = std::move(inputs);
-  document.results = to_document(rows);
+  document.results = to_document(told);
   write_document(document, common, "list");
   Report report;
   report.title = title;
   report.sections.emplace_back();
-  report.sections.back().tables.push_back(std::move(table));
+  report.sections.back().tables = std::move(shown);
   print_report(report, common);
+}
+
+void print_listing(const std::string& title, Table table, nlohmann::json inputs,
+                   const CommonOptions& common) {
+  const Table rows = table;
+  print_listing(title, std::vector<Table>{std::move(table)}, std::span(&rows, 1), std::move(inputs),
+                common);
 }
 
 void print_notes(const Notes& notes, const CommonOptions& common, const NoteRoom& room) {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -101,7 +102,10 @@ void write_report(const Report& report, const std::string& format, const std::st
 void print(const std::string& text);
 /// Prints a report as text on standard output, unless that belongs to the JSON document.
 void print_report(const Report& report, const CommonOptions& common);
-/// Prints a table of the tool's own, and writes its rows as a document of kind list.
+/// Prints tables of the tool's own, and writes rows as a document of kind list.
+void print_listing(const std::string& title, std::vector<Table> shown, std::span<const Table> rows,
+                   nlohmann::json inputs, const CommonOptions& common);
+/// The same of one table, whose rows are those of the document.
 void print_listing(const std::string& title, Table table, nlohmann::json inputs,
                    const CommonOptions& common);
 /// To standard error, unless --quiet; with --notes all of them, in full.
