@@ -39,12 +39,33 @@ def link(rng, name, source, target, speeds, is_round):
 
 
 def links_for(rng, tiers, is_round):
-    links = [link(rng, "d2h", "hbm", "dram", FAST, is_round), link(rng, "h2d", "dram", "hbm", FAST, is_round)]
+    speeds = SLOW if rng.random() < 0.3 else FAST              # slow: copy-downs queue and find no slots
+    links = [link(rng, "d2h", "hbm", "dram", speeds, is_round), link(rng, "h2d", "dram", "hbm", FAST, is_round)]
     for tier in tiers[1:]:
         name = tier["name"]
         links.append(link(rng, "to_" + name, "dram", name, SLOW + FAST[:2], is_round))
         links.append(link(rng, "from_" + name, name, "hbm", SLOW + FAST[:2], is_round))
     return links
+
+
+def conversations(rng, trace_block):
+    """Sessions over one system prompt that take turns: its head is young in G2, their tails only below."""
+    head = list(range(rng.randint(1, 3)))
+    sessions = [list(head) for _ in range(rng.randint(2, 5))]
+    rows, now, serial = [], 0, len(head)
+    for _ in range(rng.randint(25, 60)):
+        chain = rng.choice(sessions)
+        if len(chain) - len(head) > 6:
+            del chain[len(head):]
+        for _ in range(rng.randint(1, 2)):
+            chain.append(serial)
+            serial += 1
+        tail = rng.choice([0, 0, rng.randint(1, trace_block - 1)])
+        serial += tail > 0
+        rows.append({"timestamp": now, "input_length": len(chain) * trace_block + tail,
+                     "output_length": rng.randint(1, 30), "hash_ids": chain + [serial - 1] * (tail > 0)})
+        now += rng.choice([1, 20, 60, 150])
+    return rows
 
 
 def make(seed):
@@ -62,21 +83,29 @@ def make(seed):
         again = rng.choice([1, 2, 3])
         rows += [{**row, "timestamp": row["timestamp"] + rows[-1]["timestamp"]} for row in rows] * again
         rows[:] = rows[:150]
-    if rng.random() < 0.06:
-        engine["reserve_full_isl"] = False
+    talk = rng.random() < 0.25
+    if talk:
+        rows = conversations(rng, scenario["workload"].get("block_tokens", 512))
+        engine.pop("max_model_len", None)
+        engine.pop("enable_chunked_prefill", None)
     need = sorted(-(-(r["input_length"] + r["output_length"]) // engine["block_tokens"]) for r in rows)
     largest, typical, total = need[-1], max(1, need[len(need) // 2]), sum(need)
     block_bytes = engine["block_tokens"] * scenario["model"]["kv_bytes_per_token"]
+    if talk:
+        engine["num_gpu_blocks"] = largest + rng.choice([1, 3, typical])
     tiers = [{"name": "dram", "kind": "dram"}]
     shape = rng.choice([(), ("nvme",), ("nvme",), ("nvme",), ("nvme", "object"), ("nvme", "object"), ("object",)])
     tiers += [{"name": kind, "kind": kind} for kind in shape]
     sizes = [rng.randint(1, 8), typical, typical * 2, typical * 4, largest, largest + typical, largest * 3, total]
+    if talk:
+        sizes = [largest, largest + typical, largest + 2 * typical]
     tiers[0]["capacity"] = capacity(rng, rng.choice(sizes), block_bytes)
     for tier in tiers[1:]:
-        slots = rng.choice([rng.randint(1, 6), typical, typical * 3, largest, largest * 3, total, total * 2])
+        slots = rng.choice([rng.randint(1, 6), rng.randint(1, 30), typical, typical * 3, largest, total // 3, total])
+        slots = max(1, slots)
         tier["capacity"] = capacity(rng, slots, block_bytes)
     chosen = options(rng)
-    if shape[:1] == ("nvme",) and rng.random() < 0.3:          # else little reaches a small disk
+    if shape[:1] == ("nvme",) and rng.random() < (0.7 if talk else 0.3):      # else little reaches a disk
         chosen["disk_offload_filter"] = False
     if chosen or rng.random() < 0.5:
         engine["kvbm"] = chosen
