@@ -80,9 +80,9 @@ def make(seed):
         scenario["compute"] = {"kind": "linear", "step_us": rng.choice([160, 1600]),
                                "token_ns": rng.choice([0, 1000, 16000]), "kv_token_ns": 0}
     if rng.random() < 0.25:                                    # exact repetitions after a while
-        again = rng.choice([1, 2, 3])
-        rows += [{**row, "timestamp": row["timestamp"] + rows[-1]["timestamp"]} for row in rows] * again
-        rows[:] = rows[:150]
+        length, again = rows[-1]["timestamp"], rng.choice([1, 2, 3])
+        rows = [{**row, "timestamp": row["timestamp"] + k * length} for k in range(again + 1) for row in rows]
+        rows = rows[:150]
     talk = rng.random() < 0.25
     if talk:
         rows = conversations(rng, scenario["workload"].get("block_tokens", 512))
