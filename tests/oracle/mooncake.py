@@ -222,7 +222,7 @@ def totals(client):
     objects = store.objects.values()
     held = [(store.counts, sum(o.complete and bool(o.memory) for o in objects))]
     if store.ssd:
-        held.append((store.ssd.counts, sum(o.ssd is not None for o in objects)))
+        held.append((store.ssd.counts, sum(bool(o.copies) for o in objects)))
     for spec, (counts, keys) in zip(client.cfg.tiers, held):
         for name in ("stored", "evictions", "refused"):
             t[f"{spec['name']}_{name}"] = getattr(counts, name)

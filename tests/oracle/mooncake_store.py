@@ -56,15 +56,18 @@ class Object:
         self.memory = []                             # replicas, in the order that they were chosen
         self.complete = self.abandoned = self.gone = False
         self.lease = self.soft_until = None
-        self.ssd = None                                        # the bucket that holds it
-        self.waiting = False                         # in the queue, in the residue or being written
+        self.copies = 0                              # entries of it in buckets of the SSD
+        self.queued = None                           # its entry, while the queue has one
+        self.pin = None                              # the entry that pins a replica, if any
 
 
 class Entry:
-    """What the offload queue holds."""
+    """What the queue, the residue and buckets hold."""
 
-    def __init__(self, obj, replica):
-        self.object, self.replica, self.pinned = obj, replica, True
+    def __init__(self, obj):
+        self.object = obj
+        self.replica = self.pin_end = None           # while it pins one
+        self.copied = False                          # its write made a copy
 
 
 class Bucket:
@@ -202,12 +205,20 @@ class Store:
 
     def time_out_pins(self, now):
         while self.pins and self.pins[0][0] <= now:
-            self.unpin(heapq.heappop(self.pins)[2])
+            time, _, entry = heapq.heappop(self.pins)
+            if entry.pin_end == time:
+                self.unpin(entry.object)
 
-    def unpin(self, entry):
-        if entry.pinned:
-            assert entry.replica.pinned
-            entry.pinned = entry.replica.pinned = False
+    def pin(self, entry, replica, now):
+        assert entry.object.pin is None and not replica.pinned
+        entry.object.pin, entry.replica, replica.pinned = entry, replica, True
+        entry.pin_end = now + self.set.release
+        self.later(self.pins, entry.pin_end, entry)
+
+    def unpin(self, o):
+        if o.pin is not None:
+            o.pin.replica.pinned = False
+            o.pin.replica = o.pin.pin_end = o.pin = None
 
     # ---------------------------------------------------------------- eviction (rules 4 to 6)
 
@@ -219,7 +230,7 @@ class Store:
 
     def vanish(self, o):
         """Without a copy anywhere the object is gone."""
-        if not o.memory and o.ssd is None:
+        if not o.memory and not o.copies:
             o.gone = True
             del self.objects[o.key]
 
@@ -268,10 +279,9 @@ class Store:
     def evict(self, o, now):
         """True if it frees anything."""
         unpinned = [r for r in o.memory if not r.pinned]
-        safe = o.ssd is not None or len(unpinned) < len(o.memory)  # M18
-        if self.set.on_evict and not safe:
+        if self.set.on_evict and not o.copies and o.pin is None:           # M18
             capped = self.set.offload_force_evict and self.queued_now >= self.set.cap
-            if not capped and not o.waiting and self.enqueue(o, unpinned[0], now):
+            if not capped and self.enqueue(o, unpinned[0], now):
                 self.queued_now += 1
                 return False
             if not self.set.offload_force_evict:
@@ -287,14 +297,15 @@ class Store:
     def enqueue(self, o, replica, now):
         if len(self.queue) >= self.set.offload_queue_limit:
             return False
-        assert not replica.pinned and not o.waiting
-        o.waiting = replica.pinned = True
-        entry = Entry(o, replica)
-        self.queue.append(entry)
-        self.later(self.pins, now + self.set.release, entry)
+        if o.queued is None:                                   # M18
+            o.queued = Entry(o)
+            self.queue.append(o.queued)
+        self.pin(o.queued, replica, now)
         return True
 
     def heartbeat(self, now):
+        for entry in self.queue:
+            entry.object.queued = None
         waiting, self.residue, self.queue = self.residue + self.queue, [], []
         full, size = [], 0                                     # of the open bucket
         for entry in waiting:
@@ -323,11 +334,11 @@ class Store:
             ssd.buckets.append(bucket)
             ssd.used += bucket.bytes
         for entry in bucket.entries:
-            self.unpin(entry)
             o = entry.object
-            o.waiting = False
+            self.unpin(o)
             if fits and not o.gone:                            # M23
-                o.ssd = bucket
+                entry.copied = True
+                o.copies += 1
                 ssd.counts.stored += 1
             else:
                 ssd.counts.refused += 1
@@ -343,33 +354,31 @@ class Store:
         bucket = self.ssd.buckets.popleft()
         self.ssd.used -= bucket.bytes
         for entry in bucket.entries:
-            o = entry.object
-            if o.ssd is bucket:
-                o.ssd = None
+            if entry.copied:
+                entry.object.copies -= 1
                 self.ssd.counts.evictions += 1
-                self.vanish(o)
+                self.vanish(entry.object)
 
     # ---------------------------------------------------------------- conservation
 
     def verify(self):
         """At every instant."""
-        used = [0] * len(self.memory.used)
-        pinned = set()
+        used, pinned = [0] * len(self.memory.used), []
         for o in list(self.objects.values()) + self.lost:
             assert len({r.segment for r in o.memory}) == len(o.memory) <= self.set.replicas
+            assert not o.gone and (o.memory or o.copies)
+            assert (o.pin.replica in o.memory) if o.pin else not any(r.pinned for r in o.memory)
             for replica in o.memory:
                 used[replica.segment] += o.bytes
-                if replica.pinned:
-                    pinned.add(id(replica))
-            assert not o.gone and (o.memory or o.ssd is not None)
+            pinned += [r for r in o.memory if r.pinned]
         assert used == self.memory.used and max(used) <= self.memory.share, "bytes of the segments"
         entries = self.queue + self.residue + [e for b in self.writing for e in b.entries]
-        holding = [id(e.replica) for e in entries if e.pinned]
-        assert len(holding) == len(set(holding)) and set(holding) == pinned, "pins"
-        assert len({id(e.object) for e in entries}) == len(entries), "queued once"
+        holding = {id(e.replica) for e in entries if e.replica is not None}
+        assert holding == {id(r) for r in pinned}, "pins"
+        assert all(e.object.queued is e for e in self.queue), "queued once"
         assert len(self.queue) <= self.set.offload_queue_limit
         if self.ssd:
+            held = sum(o.copies for o in self.objects.values())
             assert self.ssd.used == sum(b.bytes for b in self.ssd.buckets) <= self.ssd.capacity
-            held = sum(o.ssd is not None for o in self.objects.values())
             assert held == self.ssd.counts.stored - self.ssd.counts.evictions, "SSD copies"
-            assert self.residue == [] or (len(self.residue) < self.set.bucket_keys)
+            assert len(self.residue) < self.set.bucket_keys
