@@ -19,7 +19,7 @@ from compare import HERE, compare_all, different_rows, rows_of, run_spillway, se
 
 CASES = {"lmcache": "lmcache-", "lmcache_mp": "lmcache-mp-", "llmd": "llmd-", "hybrid": "hybrid-", "sglang": "sglang-",
          "sglang_l3": "sglang-l3-", "trtllm": "trtllm-", "trtllm_v2": "trtllm-v2-",
-         "kvbm": "kvbm-"}
+         "kvbm": "kvbm-", "mooncake": "mooncake-", "aibrix": "aibrix-", "flexkv": "flexkv-"}
 ORACLES = {"sglang_l3": "sglang"}                              # of parts that share one
 
 
