@@ -1,5 +1,5 @@
-// What connectors that keep chunks are told: LMCache in process and multi-process, llm-d's FS
-// backend. Names follow their own settings.
+// What connectors beside vLLM's own are told: LMCache in process and multi-process and llm-d's FS
+// backend, which keep chunks, and Dynamo's KVBM. Names follow their own settings.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +17,10 @@ enum class ConnectorKind : std::uint8_t {
   kLmcacheMp,  ///< LMCacheMPConnector: a server beside the engine, both ways asynchronous
   kLlmdFs,     ///< llm-d's FS backend: files straight from HBM
   kHybrid,     ///< MultiConnector: vLLM's native one first, then LMCache multi-process
+  kKvbm,       ///< Dynamo's KV block manager v1: blocks, every tier read straight into HBM
 };
-inline constexpr std::string_view kConnectorNames[] = {"native",     "simple",  "lmcache",
-                                                       "lmcache-mp", "llmd-fs", "hybrid"};
+inline constexpr std::string_view kConnectorNames[] = {"native",  "simple", "lmcache", "lmcache-mp",
+                                                       "llmd-fs", "hybrid", "kvbm"};
 
 /// lmcache/v1/config.py.
 struct LmcacheConfig {
@@ -53,13 +54,23 @@ struct LlmdConfig {
   bool async_lookup = false;
 };
 
+/// Dynamo's block manager: DYN_KVBM_*, and constants of lib/llm/src/block_manager/offload.rs.
+struct KvbmConfig {
+  std::uint32_t max_batch = 16;     ///< max_transfer_batch_size, blocks
+  std::uint32_t max_transfers = 4;  ///< max_concurrent_transfers, of each hop
+  bool filter = true;               ///< disk_offload_filter
+  std::uint32_t filter_min = 2;
+  Duration filter_decay = std::chrono::seconds(600);
+  std::uint32_t filter_entries = 1'000'000;
+};
+
 constexpr bool has_mp(ConnectorKind kind) {
   return kind == ConnectorKind::kLmcacheMp || kind == ConnectorKind::kHybrid;
 }
 
 /// They keep chunks, and engines with them take turns at one instant (chunks/settlement.hpp).
 constexpr bool keeps_chunks(ConnectorKind kind) {
-  return kind >= ConnectorKind::kLmcache;
+  return kind >= ConnectorKind::kLmcache && kind <= ConnectorKind::kHybrid;
 }
 
 }  // namespace spillway

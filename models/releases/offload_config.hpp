@@ -67,10 +67,12 @@ struct OffloadConfig : BlockConfig {
   LmcacheConfig lmcache;
   LmcacheMpConfig lmcache_mp;
   LlmdConfig llmd;
+  KvbmConfig kvbm;
   bool lazy_offload = false;  ///< it stores what HBM is about to lose, not what is computed
   ConnectorCosts costs;       ///< of the connector itself
 
   bool simple_offload() const { return connector == ConnectorKind::kSimple; }
+  bool is_kvbm() const { return connector == ConnectorKind::kKvbm; }
 };
 
 inline constexpr std::int64_t kWholeShare = 1'000'000;

@@ -70,6 +70,7 @@ class LoadTimes {
     if (s_.engine.connector == ConnectorKind::kLlmdFs) {
       return files(tier, bytes, chunks) + (tier.by_links ? Duration(0) : climb);
     }
+    if (s_.engine.is_kvbm()) return read(tier, bytes);
     if (s_.engine.family == EngineFamily::kTrtllm) {  // straight to the GPU, block by block
       return read(tier, Bytes(bytes.count() / chunks)) * chunks;
     }

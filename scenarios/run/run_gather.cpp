@@ -137,6 +137,7 @@ RunResult RunWiring::gather(const Cluster& cluster, RunResult r) const {
     }
     gather_behind(r, cluster[i].stats().levels);
     if (keeps_chunks()) gather_chunks(cluster[i], i, r);
+    if (s_.engine.is_kvbm()) gather_kvbm(cluster[i], r);
   }
   name_media(series, r);
   for (std::size_t store = 0; store < stores().size(); ++store) gather_devices(cluster, store, r);
@@ -189,6 +190,20 @@ std::uint32_t RunWiring::chunk_tokens() const {
       return s_.engine.llmd.block_size;
     default:
       return s_.engine.lmcache_mp.chunk_tokens;
+  }
+}
+
+/// What an engine did in KVBM's tiers, in blocks.
+void RunWiring::gather_kvbm(const Engine& engine, RunResult& r) const {
+  const EngineStats stats = engine.stats();
+  for (std::size_t i = 0; i < stats.chunk_tiers.size(); ++i) {
+    const ChunkTierStats& c = stats.chunk_tiers[i];
+    TierResult& t = r.tiers[i + 1];
+    t.queries += c.queries;
+    t.hits += c.hits;
+    t.hits_resumed += c.hits_resumed;
+    t.store_failures += c.refused;
+    t.stores_skipped += c.filtered;
   }
 }
 
@@ -293,7 +308,7 @@ void RunWiring::name_storage_links(std::size_t store, std::uint32_t engine,
       r.series[series + number].name = l.name;
     };
     name_link(StorageOp::kWrite, "write", near, tier.name);
-    name_link(StorageOp::kRead, "read", tier.name, near);
+    name_link(StorageOp::kRead, "read", tier.name, s_.engine.is_kvbm() ? "hbm" : near);
   }
 }
 

@@ -491,7 +491,12 @@ void read_chunk_tiers(const ObjectReader& top, Scenario& s) {
 
 bool use_chunk_link(const ObjectReader& link, const LinkChoice& choice, Scenario& s) {
   const bool chunks = keeps_chunks(s.engine.connector);
-  if (!chunks && s.engine.family != EngineFamily::kTrtllm) return false;
+  const bool kvbm = s.engine.is_kvbm();
+  if (kvbm) {
+    link.refuse({"through", "shared_by", "submit_us", "duplex_factor", "sm_share", "rank"},
+                "expected only without preset kvbm, whose links share nothing");
+  }
+  if (!chunks && !kvbm && s.engine.family != EngineFamily::kTrtllm) return false;
   for (TierChoice& tier : s.behind) {
     if (!tier.storage) continue;  // L1 of a hybrid
     const bool down = choice.to == tier.name;
@@ -499,7 +504,10 @@ bool use_chunk_link(const ObjectReader& link, const LinkChoice& choice, Scenario
     // L1, behind the native connector's tier in a hybrid.
     const bool hybrid = s.engine.connector == ConnectorKind::kHybrid;
     const std::string& gate = hybrid ? s.behind.front().name : s.tier->name;
-    if ((down ? choice.from : choice.to) != gate) {
+    if (kvbm && !down && choice.to != "hbm") {
+      link.fail("to", fmt::format("expected hbm: KVBM reads {} straight into it", tier.name));
+    }
+    if ((down ? choice.from : choice.to) != gate && (down || !kvbm)) {
       link.fail(down ? "from" : "to",
                 fmt::format("expected {}: what is in {} goes by way of it", gate, tier.name));
     }

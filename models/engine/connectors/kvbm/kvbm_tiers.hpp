@@ -1,0 +1,28 @@
+// What KVBM is told of its tiers: host memory first, then those below.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "models/link/link_model.hpp"
+#include "sim/units.hpp"
+
+namespace spillway {
+
+/// One direction between two tiers, as the scenario has it.
+struct KvbmWay {
+  std::uint32_t link = 0;  ///< its number in observations and results
+  std::unique_ptr<LinkModel> model;
+  Duration latency{0};       ///< the part of its times that batches pass side by side
+  Bytes block{0};            ///< of one block on this way
+  std::uint32_t copies = 1;  ///< that a block consists of
+};
+
+struct KvbmTierConfig {
+  std::uint64_t slots = 0;  ///< of a block each
+  bool filtered = false;    ///< only what the filter lets pass is written
+  KvbmWay down;             ///< from HBM to the first, from there to the others
+  KvbmWay up;               ///< to HBM
+};
+
+}  // namespace spillway
