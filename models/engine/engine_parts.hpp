@@ -15,6 +15,7 @@
 #include "models/compute/forward_cost.hpp"
 #include "models/compute/step_cost.hpp"
 #include "models/engine/connectors/chunks/chunk_tiers.hpp"
+#include "models/engine/connectors/flexkv/flexkv_tiers.hpp"
 #include "models/engine/connectors/kv_connector.hpp"
 #include "models/engine/connectors/level.hpp"
 #include "models/engine/connectors/step_moves.hpp"
@@ -76,7 +77,8 @@ struct EngineParts {
   EvictionChoice eviction;    ///< HBM's policy for cached, unused blocks
   std::unique_ptr<StepCost> cost;
   std::unique_ptr<LowerTierConfig> lower;  ///< null: nothing below HBM, or
-  std::unique_ptr<ChunkedConfig> chunked;  ///< tiers of a connector that keeps chunks
+  std::unique_ptr<ChunkedConfig> chunked;  ///< tiers of a connector that keeps chunks, or
+  std::vector<FlexkvTierConfig> flexkv;    ///< of FlexKV
   Time measure_from{};                     ///< requests that arrive earlier are the warm-up's
   std::vector<RequestClass> classes;       ///< by tenant; empty: all alike
   std::unique_ptr<SwapLanes> swap;         ///< v0 that swaps, and has a CPU pool

@@ -17,9 +17,10 @@ enum class ConnectorKind : std::uint8_t {
   kLmcacheMp,  ///< LMCacheMPConnector: a server beside the engine, both ways asynchronous
   kLlmdFs,     ///< llm-d's FS backend: files straight from HBM
   kHybrid,     ///< MultiConnector: vLLM's native one first, then LMCache multi-process
+  kFlexkv,     ///< FlexKV: radix trees over host memory, a disk and a remote store
 };
-inline constexpr std::string_view kConnectorNames[] = {"native",     "simple",  "lmcache",
-                                                       "lmcache-mp", "llmd-fs", "hybrid"};
+inline constexpr std::string_view kConnectorNames[] = {
+    "native", "simple", "lmcache", "lmcache-mp", "llmd-fs", "hybrid", "flexkv"};
 
 /// lmcache/v1/config.py.
 struct LmcacheConfig {
@@ -57,9 +58,14 @@ constexpr bool has_mp(ConnectorKind kind) {
   return kind == ConnectorKind::kLmcacheMp || kind == ConnectorKind::kHybrid;
 }
 
-/// They keep chunks, and engines with them take turns at one instant (chunks/settlement.hpp).
+/// They keep chunks.
 constexpr bool keeps_chunks(ConnectorKind kind) {
-  return kind >= ConnectorKind::kLmcache;
+  return kind >= ConnectorKind::kLmcache && kind <= ConnectorKind::kHybrid;
+}
+
+/// Engines with them take turns at one instant (chunks/settlement.hpp).
+constexpr bool takes_turns(ConnectorKind kind) {
+  return keeps_chunks(kind) || kind == ConnectorKind::kFlexkv;
 }
 
 }  // namespace spillway

@@ -137,6 +137,7 @@ RunResult RunWiring::gather(const Cluster& cluster, RunResult r) const {
     }
     gather_behind(r, cluster[i].stats().levels);
     if (keeps_chunks()) gather_chunks(cluster[i], i, r);
+    if (s_.engine.is_flexkv()) gather_flexkv(cluster[i], r);
   }
   name_media(series, r);
   for (std::size_t store = 0; store < stores().size(); ++store) gather_devices(cluster, store, r);
@@ -189,6 +190,19 @@ std::uint32_t RunWiring::chunk_tokens() const {
       return s_.engine.llmd.block_size;
     default:
       return s_.engine.lmcache_mp.chunk_tokens;
+  }
+}
+
+/// What an engine did in FlexKV's tiers, in blocks.
+void RunWiring::gather_flexkv(const Engine& engine, RunResult& r) const {
+  const EngineStats stats = engine.stats();
+  for (std::size_t i = 0; i < stats.chunk_tiers.size(); ++i) {
+    const ChunkTierStats& c = stats.chunk_tiers[i];
+    TierResult& t = r.tiers[i + 1];
+    t.queries += c.queries;
+    t.hits += c.hits;
+    t.hits_resumed += c.hits_resumed;
+    t.store_failures += c.refused;
   }
 }
 

@@ -349,6 +349,27 @@ ChunkTierConfig RunWiring::chunk_tier(std::size_t place, std::uint32_t engine) c
   return out;
 }
 
+/// Host memory by the GPU's links, of one rank that stands for all; the others by their own.
+std::vector<FlexkvTierConfig> RunWiring::flexkv(std::uint32_t engine) const {
+  std::vector<FlexkvTierConfig> out(1 + s_.behind.size());
+  const auto host_way = [&](std::uint32_t number, const LinkChoice& link) {
+    return FlexkvWay{places_.first_lane(engine) + number, link.make(), s_.engine.block_bytes,
+                     s_.engine.copies_per_block};
+  };
+  out[0] = {tier_blocks_, host_way(kDownLink, *s_.down), host_way(kUpLink, *s_.up)};
+  for (std::size_t i = 0; i < s_.behind.size(); ++i) {
+    const TierChoice& tier = s_.behind[i];
+    const StorageClientConfig numbers = clients(i, engine)[0];
+    const auto way = [&](std::uint32_t link, const TierLane& lane) {
+      return FlexkvWay{link, make_affine_link(lane.latency, lane.bytes_per_second),
+                       s_.tier_block_bytes(), 1};
+    };
+    out[i + 1] = {s_.tier_blocks(tier.capacity), way(numbers.write_link, *tier.down),
+                  way(numbers.read_link, *tier.up)};
+  }
+  return out;
+}
+
 std::unique_ptr<ChunkedConfig> RunWiring::chunked(std::uint32_t engine) const {
   auto out = std::make_unique<ChunkedConfig>();
   out->lanes = lanes(engine);
@@ -387,6 +408,10 @@ EngineParts RunWiring::parts(std::uint32_t engine) const {
   if (keeps_chunks()) {
     out.chunked = chunked(engine);
     if (!hybrid()) return out;
+  }
+  if (s_.engine.is_flexkv()) {
+    out.flexkv = flexkv(engine);
+    return out;
   }
   out.lower = std::make_unique<LowerTierConfig>();
   out.lower->capacity_blocks = tier_blocks_;

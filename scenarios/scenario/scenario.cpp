@@ -189,6 +189,9 @@ std::uint64_t Scenario::tier_blocks(const Capacity& capacity) const {
             std::max<std::int64_t>(capacity.count > 0 ? 1 : 0, capacity.count / block));
       }
       if (engine.simple_offload()) return block_pool_blocks(engine, capacity.count);
+      if (engine.is_flexkv()) {  // without pages
+        return static_cast<std::uint64_t>(capacity.count / tier_block_bytes().count());
+      }
       break;
   }
   return static_cast<std::uint64_t>(capacity.count / tier_slot().count()) * k;

@@ -491,7 +491,12 @@ void read_chunk_tiers(const ObjectReader& top, Scenario& s) {
 
 bool use_chunk_link(const ObjectReader& link, const LinkChoice& choice, Scenario& s) {
   const bool chunks = keeps_chunks(s.engine.connector);
-  if (!chunks && s.engine.family != EngineFamily::kTrtllm) return false;
+  const bool flexkv = s.engine.is_flexkv();
+  if (flexkv) {
+    link.refuse({"through", "shared_by", "submit_us", "duplex_factor", "sm_share", "rank"},
+                "expected only without preset flexkv, whose links share nothing");
+  }
+  if (!chunks && !flexkv && s.engine.family != EngineFamily::kTrtllm) return false;
   for (TierChoice& tier : s.behind) {
     if (!tier.storage) continue;  // L1 of a hybrid
     const bool down = choice.to == tier.name;

@@ -52,10 +52,19 @@ void read_prompt_only(const ObjectReader& engine, EngineConfig& c) {
 }
 
 void read_kind(const ObjectReader& engine, EngineConfig& c) {
-  const std::string name = engine.text("offload_connector").value_or("native");
+  const auto kind = static_cast<std::size_t>(c.connector);  // the preset's
+  const std::string name =
+      engine.text("offload_connector").value_or(std::string(kConnectorNames[kind]));
+  const bool flexkv = c.is_flexkv();
   c.connector = static_cast<ConnectorKind>(
       std::find(std::begin(kConnectorNames), std::end(kConnectorNames), name) -
       std::begin(kConnectorNames));
+  if (c.is_flexkv() != flexkv) {
+    engine.fail(
+        "offload_connector",
+        fmt::format("expected flexkv with \"preset\": \"flexkv\", and with no other; found {}",
+                    name));
+  }
   c.lazy_offload = engine.boolean("lazy_offload").value_or(false);
   if (c.lazy_offload && !c.simple_offload()) {
     engine.fail("lazy_offload",
@@ -76,7 +85,8 @@ void read_connector(const ObjectReader& engine, Scenario& s) {
   engine.text("tier_rules");  // a wrong one comes first, though no tier may take it
   read_kind(engine, c);
   read_chunk_connector(engine, s);
-  if (keeps_chunks(c.connector)) return;
+  read_flexkv(engine, s);
+  if (keeps_chunks(c.connector) || c.is_flexkv()) return;
   read_prompt_only(engine, c);
   read_chunk(engine, c);
   assign(c.store_threshold, engine.integer("store_threshold"));
