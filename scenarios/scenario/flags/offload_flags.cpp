@@ -10,6 +10,7 @@
 #include "scenarios/scenario/flags/chunk_flags.hpp"
 #include "scenarios/scenario/flags/engine_flags.hpp"
 #include "scenarios/scenario/flags/engine_policies.hpp"
+#include "scenarios/scenario/flags/flexkv_flags.hpp"
 #include "scenarios/scenario/scenario.hpp"
 #include "scenarios/scenario/sections/tier.hpp"
 #include "sim/error.hpp"
@@ -282,6 +283,14 @@ void add_offload_flags(const Scenario& s, const Capacity& capacity, const Engine
     out.comments.emplace_back("nothing is offloaded, which is vLLM's default");
     return;
   }
+  const bool flexkv = release.connector == ConnectorKind::kFlexkv;
+  if (flexkv != s.engine.is_flexkv()) {
+    out.not_covered.push_back(
+        fmt::format("the tiers below HBM: the scenario runs {}, whose connector is not that of {}",
+                    s.preset, release.name));
+    return;
+  }
+  if (flexkv) return add_flexkv_flags(s, capacity, out);
   if (keeps_chunks(s.engine.connector)) return add_chunk_flags(s, capacity, out);
   if (s.tier->storage) {
     out.not_covered.push_back(fmt::format(
