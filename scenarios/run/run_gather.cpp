@@ -137,7 +137,7 @@ RunResult RunWiring::gather(const Cluster& cluster, RunResult r) const {
     }
     gather_behind(r, cluster[i].stats().levels);
     if (keeps_chunks()) gather_chunks(cluster[i], i, r);
-    if (s_.engine.is_kvbm()) gather_kvbm(cluster[i], r);
+    if (s_.engine.attached()) gather_attached(cluster[i], r);
   }
   name_media(series, r);
   for (std::size_t store = 0; store < stores().size(); ++store) gather_devices(cluster, store, r);
@@ -193,8 +193,8 @@ std::uint32_t RunWiring::chunk_tokens() const {
   }
 }
 
-/// What an engine did in KVBM's tiers, in blocks.
-void RunWiring::gather_kvbm(const Engine& engine, RunResult& r) const {
+/// What an engine did in the tiers of an attached store, in blocks.
+void RunWiring::gather_attached(const Engine& engine, RunResult& r) const {
   const EngineStats stats = engine.stats();
   for (std::size_t i = 0; i < stats.chunk_tiers.size(); ++i) {
     const ChunkTierStats& c = stats.chunk_tiers[i];

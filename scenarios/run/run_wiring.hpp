@@ -19,7 +19,7 @@ namespace spillway {
 
 struct ChunkTierConfig;
 struct ChunkedConfig;
-struct KvbmTierConfig;
+struct AttachedTierConfig;
 struct LinkChoice;
 struct Scenario;
 struct TierChoice;
@@ -72,9 +72,9 @@ class RunWiring {
   /// The way to a tier by links of the scenario, at one place: the first of two lanes.
   std::uint32_t tier_lane(const TierChoice& tier, std::uint32_t place) const;
   std::unique_ptr<ChunkedConfig> chunked(std::uint32_t engine) const;
-  std::vector<KvbmTierConfig> kvbm(std::uint32_t engine) const;
+  std::vector<AttachedTierConfig> attached(std::uint32_t engine) const;
   ChunkTierConfig chunk_tier(std::size_t place, std::uint32_t engine) const;
-  void gather_kvbm(const Engine& engine, RunResult& r) const;
+  void gather_attached(const Engine& engine, RunResult& r) const;
   void gather_chunks(const Engine& engine, std::uint32_t number, RunResult& r) const;
   const LinkChoice& rank_link(std::uint32_t rank, bool down) const;
   /// The `number`-th of an engine.

@@ -189,7 +189,7 @@ std::uint64_t Scenario::tier_blocks(const Capacity& capacity) const {
             std::max<std::int64_t>(capacity.count > 0 ? 1 : 0, capacity.count / block));
       }
       if (engine.simple_offload()) return block_pool_blocks(engine, capacity.count);
-      if (engine.is_kvbm()) {  // without pages
+      if (engine.attached()) {  // without pages
         return static_cast<std::uint64_t>(capacity.count / tier_block_bytes().count());
       }
       break;

@@ -491,12 +491,13 @@ void read_chunk_tiers(const ObjectReader& top, Scenario& s) {
 
 bool use_chunk_link(const ObjectReader& link, const LinkChoice& choice, Scenario& s) {
   const bool chunks = keeps_chunks(s.engine.connector);
-  const bool kvbm = s.engine.is_kvbm();
-  if (kvbm) {
+  const bool attached = s.engine.attached();
+  if (attached) {
     link.refuse({"through", "shared_by", "submit_us", "duplex_factor", "sm_share", "rank"},
-                "expected only without preset kvbm, whose links share nothing");
+                fmt::format("expected only without preset {}, whose links share nothing",
+                            kConnectorNames[static_cast<std::size_t>(s.engine.connector)]));
   }
-  if (!chunks && !kvbm && s.engine.family != EngineFamily::kTrtllm) return false;
+  if (!chunks && !attached && s.engine.family != EngineFamily::kTrtllm) return false;
   for (TierChoice& tier : s.behind) {
     if (!tier.storage) continue;  // L1 of a hybrid
     const bool down = choice.to == tier.name;

@@ -251,6 +251,7 @@ void read_tiers(const ObjectReader& top, Scenario& s) {
   if (read_v0_tier(top, s) || read_sglang_tier(top, s) || read_trtllm_tier(top, s)) return;
   if (keeps_chunks(s.engine.connector)) return read_chunk_tiers(top, s);
   if (s.engine.is_kvbm()) return read_kvbm_tiers(top, s);
+  if (s.engine.is_flexkv()) return read_flexkv_tiers(top, s);
   const auto tiers = top.objects("tiers", ScenarioKeys::kTier);
   if (tiers.empty()) return;
   if (tiers.size() >= kMaxTiers) {
