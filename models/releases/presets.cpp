@@ -17,6 +17,9 @@ constexpr auto kV0 = EngineFamily::kVllmV0;
 constexpr auto kV1 = EngineFamily::kVllmV1;
 
 constexpr EnginePreset kPresets[] = {
+    {"mooncake-client",
+     "Mooncake Store of August 2026 (3b5a5941), by a client without an engine around it.",
+     EngineFamily::kMooncake, 0, 0, false, false},
     {"sglang", "SGLang of July 2026 (9fec359a): radix cache, HiCache where there is a tier.",
      EngineFamily::kSglang, 0, 0, false, false},
     {"trtllm@1.2",

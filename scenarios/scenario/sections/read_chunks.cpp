@@ -491,14 +491,18 @@ void read_chunk_tiers(const ObjectReader& top, Scenario& s) {
 
 bool use_chunk_link(const ObjectReader& link, const LinkChoice& choice, Scenario& s) {
   const bool chunks = keeps_chunks(s.engine.connector);
-  if (!chunks && s.engine.family != EngineFamily::kTrtllm) return false;
+  const bool mooncake = s.engine.family == EngineFamily::kMooncake;
+  if (!chunks && !mooncake && s.engine.family != EngineFamily::kTrtllm) return false;
   for (TierChoice& tier : s.behind) {
     if (!tier.storage) continue;  // L1 of a hybrid
     const bool down = choice.to == tier.name;
     if (!down && choice.from != tier.name) continue;
     // L1, behind the native connector's tier in a hybrid.
     const bool hybrid = s.engine.connector == ConnectorKind::kHybrid;
-    const std::string& gate = hybrid ? s.behind.front().name : s.tier->name;
+    // An SSD of Mooncake is read straight into HBM.
+    const std::string gate = mooncake && !down ? "hbm"
+                             : hybrid          ? s.behind.front().name
+                                               : s.tier->name;
     if ((down ? choice.from : choice.to) != gate) {
       link.fail(down ? "from" : "to",
                 fmt::format("expected {}: what is in {} goes by way of it", gate, tier.name));
