@@ -276,6 +276,9 @@ Engine::Step& Engine::schedule_one() {
   looping_ = repeating_ >= kMostRepeating;
   scheduler_.apply(step.plan);
   if (!step.plan.refused.empty()) end_refused(step.plan);
+  for (const Handle h : step.plan.completed) {
+    end_request(h, RequestStatus::kCompleted, Reason::kNone);
+  }
   return step;
 }
 

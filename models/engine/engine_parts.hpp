@@ -136,6 +136,8 @@ Assembly assemble_vllm_streaming(const Site& site, EngineParts& parts);
 Assembly assemble_vllm_v0(const Site& site, EngineParts& parts);
 Assembly assemble_sglang(const Site& site, EngineParts& parts);
 Assembly assemble_trtllm(const Site& site, EngineParts& parts);
+/// A client of Mooncake Store, and nothing else.
+Assembly assemble_mooncake_client(const Site& site, EngineParts& parts);
 
 // ---- pieces that several of them are put together from
 

@@ -191,7 +191,8 @@ NetworkSpec RunWiring::network() const {
   if (!keeps_chunks()) return out;
   if (s_.tier->by_links) {
     const auto lane_of = [](const LinkChoice& link) {
-      return TierLane{link.name, link.latency, link.bytes_per_second};
+      const auto rate = static_cast<std::int64_t>(link.make()->capacity().value());
+      return TierLane{link.name, link.latency, rate};
     };
     lay(*s_.tier, lane_of(*s_.down), lane_of(*s_.up), kAny, kAny);
   }
@@ -204,8 +205,13 @@ NetworkSpec RunWiring::network() const {
   return out;
 }
 
+bool RunWiring::mooncake() const {
+  return s_.engine.family == EngineFamily::kMooncake;
+}
+
+/// What it keeps in tiers below HBM it counts itself, and in bytes.
 bool RunWiring::keeps_chunks() const {
-  return tiers() > 1 && spillway::keeps_chunks(s_.engine.connector);
+  return tiers() > 1 && (mooncake() || spillway::keeps_chunks(s_.engine.connector));
 }
 
 bool RunWiring::hybrid() const {

@@ -66,6 +66,7 @@ class RunWiring {
   /// Other engines find in the tier what this one wrote.
   bool shared(const TierChoice& tier, std::uint32_t engine) const;
   std::uint32_t stores_of(std::size_t i) const;
+  bool mooncake() const;
   bool keeps_chunks() const;
   bool hybrid() const;
   std::uint32_t chunk_tokens() const;

@@ -266,6 +266,7 @@ Scenario load_scenario(const JsonSource& source) {
   read_sweep(top, s);
   read_host(top, s);
   check_v0(top, s);
+  check_mooncake(top, s);
   s.settings = settings_of(source, ScenarioKeys::kTop);
   note_published(s);
   return s;

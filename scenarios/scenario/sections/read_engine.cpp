@@ -489,6 +489,7 @@ void read_engine(const ObjectReader& top, Scenario& s) {
   read_ranks(*engine, s);
   if (c.family == EngineFamily::kSglang) return read_sglang(*engine, s);
   if (c.family == EngineFamily::kTrtllm) return read_trtllm(*engine, s);
+  if (c.family == EngineFamily::kMooncake) return read_mooncake(*engine, s);
   use_measured_engine(s);
 
   assign(c.block_tokens, engine->integer("block_tokens"));

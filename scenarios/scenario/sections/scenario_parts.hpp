@@ -120,6 +120,12 @@ bool read_sglang_tier(const ObjectReader& top, Scenario& s);
 void read_trtllm(const ObjectReader& engine, Scenario& s);
 /// Whether the engine is TensorRT-LLM: then its host memory, if it has any, is the tier.
 bool read_trtllm_tier(const ObjectReader& top, Scenario& s);
+/// The keys of a client of Mooncake Store.
+void read_mooncake(const ObjectReader& engine, Scenario& s);
+/// Whether the engine is one: then the store is the first tier, its SSD the second.
+bool read_mooncake_tiers(const ObjectReader& top, Scenario& s);
+/// After links and policies.
+void check_mooncake(const ObjectReader& top, Scenario& s);
 /// The workload's keys retention and decode_retention.
 void read_retention(const ObjectReader& workload, Scenario& s);
 /// The v0 engine's keys, where the preset is one; else none of them may be there.
