@@ -138,7 +138,9 @@ JsonSource open_scenario_source(const ScenarioInput& input, const CommonOptions&
     }
     assumed.push_back(study_note("setting-assumed", {{"what", remark.what}, {"why", remark.why}}));
   }
-  return with_options(JsonSource::from_text(intake.source, intake.draft.text()), common);
+  // No path: what is relative in the scenario is so to the current folder.
+  const char* const name = input.engine.files.empty() ? "--vllm" : "--from-engine-config";
+  return with_options(JsonSource::from_text(name, intake.draft.text()), common);
 }
 
 void make_directory(const std::string& path) {

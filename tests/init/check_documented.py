@@ -3,7 +3,7 @@
 
     python3 check_documented.py --spillway build/spillway [NAME...]
 
-documented/: each file is one of them, as published. Comment lines in front have its address, `options:`
+documented/: each file is one of them, as published, without paths of machines. Comment lines in front have its address, `options:`
 what it does not say, and `expect:` a key and its value. Of each, a scenario must come that runs as it
 is; no part of it may be unknown; and `run --from-engine-config` must make the same of it. The engines of
 REQUIRED must all be there, MINIMUM files or more. Exit 1 where anything is wrong; NAME is a part of the

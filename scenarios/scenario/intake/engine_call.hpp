@@ -42,7 +42,9 @@ struct EngineCall {
   bool namespaced = false;  ///< a log's Namespace(...): all arguments, defaults too
   Volumes volumes{};        ///< by the path where they are mounted
   Volumes pod_volumes{};    ///< by name, as the pod has them
-  std::string routing{};    ///< the router's own name of its policy
+  /// Of keys of --kv-transfer-config that a resource says otherwise: "spec.x.cpu: 10Gi".
+  ShellVariables origins{};
+  std::string routing{};  ///< the router's own name of its policy
   std::string routing_from{};
   std::string settings{};  ///< the file that is all there is of it, e.g. LMCache's
 };

@@ -130,6 +130,9 @@ class ServiceReader {
       return;
     }
     Json extra = {{"cpu_bytes_to_use", *bytes}};
+    call_.origins["cpu_bytes_to_use"] = fmt::format(
+        "{}: {}", nested ? key + ".cpu.size" : key + ".cpu", scalar(nested ? cpu["size"] : cpu));
+    call_.origins["eviction_policy"] = key + ".evictionPolicy: " + scalar(policy);
     const std::string name = scalar(policy);
     if (!name.empty() && name != "lru" && name != "arc") {
       fail(policy, key + ".evictionPolicy", fmt::format("expected lru or arc, found \"{}\"", name));
@@ -161,8 +164,10 @@ class ServiceReader {
       const std::string at = fmt::format("{}[{}].fileSystem", key, i);
       const YAML::Node system = child(node[i], "fileSystem");
       if (!system || !system.IsMap()) fail(node[i], at, "expected emptyDir or pvc");
-      const std::string path = fmt::format("/mnt/kv-cache-{}", i);
+      const std::string path = fmt::format("/kv-cache-secondary-{}", i);  // the volume has the name
       call_.volumes[path] = storage(system, at);
+      call_.volumes[path].from = fmt::format("{} ({})", at, call_.volumes[path].from);
+      call_.origins[path] = at;
       list.push_back({{"type", "fs"}, {"root_dir", path}});
     }
   }

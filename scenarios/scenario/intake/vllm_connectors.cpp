@@ -70,6 +70,11 @@ class ConnectorReader {
   }
 
  private:
+  std::string origin_of(const std::string& key) const {
+    const auto told = call_.origins.find(key);
+    return told == call_.origins.end() ? "kv_connector_extra_config." + key : told->second;
+  }
+
   /// The native one first, then LMCache's server: simulated together. What else is there stands
   /// among the remarks.
   void hybrid(const Json& connectors) {
@@ -145,9 +150,7 @@ class ConnectorReader {
       if (value.is_number()) return value.get<std::int64_t>();
       return value.is_string() ? human_integer(value.get<std::string>()) : std::nullopt;
     };
-    const auto from = [&](const char* key) {
-      return fmt::format("kv_connector_extra_config.{}", key);
-    };
+    const auto from = [&](const char* key) { return origin_of(key); };
     if (name == "SimpleCPUOffloadConnector") {
       draft_.set("engine.offload_connector", "simple", "kv_connector " + name);
     }
@@ -203,7 +206,9 @@ class ConnectorReader {
       return draft_.remark(Standing::kNotModelled, fmt::format("secondary_tiers, type {}", type),
                            "no tier of this type is simulated");
     }
-    const std::string origin = fmt::format("secondary_tiers, type {}", type);
+    const auto told = call_.origins.find(word_of(config, "root_dir"));
+    const std::string origin =
+        told == call_.origins.end() ? fmt::format("secondary_tiers, type {}", type) : told->second;
     const std::size_t place = ++tiers_behind_;
     const std::string tier = fmt::format("tiers.{}", place);
     draft_.set(tier + ".name", fmt::format("{}{}", files ? "fs" : "object", place), origin);
