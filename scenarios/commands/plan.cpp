@@ -189,7 +189,7 @@ void add_plan(Verb& program) {
   auto [command, verb] = add_command<PlanVerb>(
       program, "plan", "Find the sizes that meet the SLO, and how sure that is",
       "  spillway plan scenarios/library/quickstart.json --out out/quickstart\n"
-      "  spillway plan --from-engine-config values.yaml --trace mine.jsonl.gz\n"
+      "  spillway plan --from-engine-config values.yaml --trace mine.jsonl.gz --replications 1\n"
       "  spillway plan s.json --recipe compare-policies\n"
       "  spillway plan s.json --set 'plan.sizes=[\"0GiB\",\"64GiB\",\"256GiB\"]' --json -\n"
       "  spillway plan s.json --replications 1    # the workload itself, once: no interval\n",
