@@ -34,7 +34,7 @@ constexpr Key kKvbmKeys[] = {
 constexpr StorageKind kBehind[] = {StorageKind::kNvme, StorageKind::kObject};
 
 /// What KVBM does not go with, each with a reason.
-void check_engine(const ObjectReader& engine, const Scenario& s) {
+void check_kvbm_engine(const ObjectReader& engine, const Scenario& s) {
   const EngineConfig& c = s.engine;
   const auto fail = [&](std::string_view key, std::string_view expected) {
     engine.fail(key, fmt::format("expected {} with preset kvbm", expected));
@@ -118,7 +118,7 @@ void read_kvbm(const ObjectReader& engine, Scenario& s) {
     if (o) engine.fail("kvbm", "expected only with preset kvbm");
     return;
   }
-  check_engine(engine, s);
+  check_kvbm_engine(engine, s);
   if (!o) return;
   KvbmConfig& out = c.kvbm;
   assign(out.max_batch, o->integer("max_transfer_batch_size"));
