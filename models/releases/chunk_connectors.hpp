@@ -1,5 +1,5 @@
 // What connectors that keep chunks are told: LMCache in process and multi-process, llm-d's FS
-// backend. Names follow their own settings.
+// backend; AIBrix's KV cache in a file of its own. Names follow their own settings.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +17,10 @@ enum class ConnectorKind : std::uint8_t {
   kLmcacheMp,  ///< LMCacheMPConnector: a server beside the engine, both ways asynchronous
   kLlmdFs,     ///< llm-d's FS backend: files straight from HBM
   kHybrid,     ///< MultiConnector: vLLM's native one first, then LMCache multi-process
+  kAibrix,     ///< AIBrix's KV cache: the worker looks up, loads and stores within the step
 };
-inline constexpr std::string_view kConnectorNames[] = {"native",     "simple",  "lmcache",
-                                                       "lmcache-mp", "llmd-fs", "hybrid"};
+inline constexpr std::string_view kConnectorNames[] = {"native",  "simple", "lmcache", "lmcache-mp",
+                                                       "llmd-fs", "hybrid", "aibrix"};
 
 /// lmcache/v1/config.py.
 struct LmcacheConfig {

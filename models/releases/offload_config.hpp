@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "models/compute/step_overlap.hpp"
+#include "models/releases/aibrix_config.hpp"
 #include "models/releases/block_config.hpp"
 #include "models/releases/chunk_connectors.hpp"
 #include "models/releases/connector_costs.hpp"
@@ -67,10 +68,12 @@ struct OffloadConfig : BlockConfig {
   LmcacheConfig lmcache;
   LmcacheMpConfig lmcache_mp;
   LlmdConfig llmd;
+  AibrixConfig aibrix;
   bool lazy_offload = false;  ///< it stores what HBM is about to lose, not what is computed
   ConnectorCosts costs;       ///< of the connector itself
 
   bool simple_offload() const { return connector == ConnectorKind::kSimple; }
+  bool is_aibrix() const { return connector == ConnectorKind::kAibrix; }
 };
 
 inline constexpr std::int64_t kWholeShare = 1'000'000;

@@ -17,6 +17,9 @@ constexpr auto kV0 = EngineFamily::kVllmV0;
 constexpr auto kV1 = EngineFamily::kVllmV1;
 
 constexpr EnginePreset kPresets[] = {
+    {"aibrix@0.4",
+     "AIBrix KVCache (2025 to 2026) as the connector of vLLM, with the rules of 0.23.", kV1, 0.92,
+     0, true, true, 23, ConnectorKind::kAibrix},
     {"sglang", "SGLang of July 2026 (9fec359a): radix cache, HiCache where there is a tier.",
      EngineFamily::kSglang, 0, 0, false, false},
     {"trtllm@1.2",
@@ -75,7 +78,7 @@ const EnginePreset* likely_preset(std::string_view name) {
 }  // namespace
 
 int EnginePreset::minor() const {
-  return minor_version(name).value_or(0);
+  return vllm > 0 ? vllm : minor_version(name).value_or(0);
 }
 
 std::span<const EnginePreset> engine_presets() {
@@ -102,7 +105,7 @@ const EnginePreset& nearest_preset(EngineFamily family, int minor) {
   const EnginePreset* best = nullptr;
   int least = 0;
   for (const EnginePreset& preset : kPresets) {
-    if (preset.family != family) continue;
+    if (preset.family != family || preset.vllm > 0) continue;
     const int away = std::abs(preset.minor() - minor);
     if (best != nullptr && away >= least) continue;
     best = &preset;
@@ -148,6 +151,7 @@ EngineConfig engine_defaults(const EnginePreset& preset, const GpuSpec* gpu) {
   config.family = preset.family;
   config.watermark = preset.watermark;
   for (const EngineSwitch& s : kSwitches) config.*s.member = s.on(preset);
+  config.connector = preset.connector;
   config.max_num_seqs = 256;
   config.max_num_batched_tokens = 2048;
   if (preset.family == EngineFamily::kTrtllm) {

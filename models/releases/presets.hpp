@@ -27,8 +27,11 @@ struct EnginePreset {
   double watermark;    ///< share of blocks kept free when admitting
   bool has_watermark;  ///< the release lets users set it
   bool has_tiering;    ///< it can put tiers behind host memory
+  int vllm = 0;        ///< of another product on vLLM: the minor version below it
+  /// What it always has below HBM; native: whatever the scenario says.
+  ConnectorKind connector = ConnectorKind::kNative;
 
-  /// Of "vllm@0.23": 23; of other engines 0.
+  /// Of "vllm@0.23": 23; of what stands on vLLM, the latter's; of other engines 0.
   int minor() const;
   /// A release of v1 that has what came with this minor version.
   bool since(int first) const { return family == EngineFamily::kVllmV1 && minor() >= first; }

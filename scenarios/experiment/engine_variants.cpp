@@ -102,7 +102,7 @@ Scenario as_told(const JsonSource& source, const Scenario& base, const EnginePre
   JsonSource changed = source;
   const std::string_view engine = engine_of(preset.family);
   if (engine == engine_of(base.engine.family)) {
-    if (name.find('@') != std::string::npos) {
+    if (name.find('@') != std::string::npos || preset.connector != ConnectorKind::kNative) {
       changed.set(fmt::format("engine.preset={}", name), kOption);
     }
     return load_scenario(changed);

@@ -94,6 +94,7 @@ JsonSource scenario_of_run(const FitRequest& request, const MeasuredFacts& facts
   find_gpu(request.gpu, {"--gpu", 0, ""});
   std::string preset = "vllm";
   for (const EnginePreset& known : engine_presets()) {
+    if (known.vllm > 0) continue;
     const std::string version(known.name.substr(known.name.find('@') + 1));
     if (facts.version && facts.version->starts_with(version + ".")) preset = known.name;
   }

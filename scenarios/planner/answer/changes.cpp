@@ -127,7 +127,7 @@ class FreeChanges {
     const std::span<const EnginePreset> all = engine_presets();
     const EnginePreset& now = find_preset(s_.preset, {});
     const EnginePreset& newest = all.back();
-    if (now.family != newest.family || now.name == newest.name) return;
+    if (now.family != newest.family || now.name == newest.name || now.vllm > 0) return;
     add("engine.preset", std::string(now.name), std::string(newest.name));
   }
 

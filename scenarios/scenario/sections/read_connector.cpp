@@ -52,10 +52,19 @@ void read_prompt_only(const ObjectReader& engine, EngineConfig& c) {
 }
 
 void read_kind(const ObjectReader& engine, EngineConfig& c) {
-  const std::string name = engine.text("offload_connector").value_or("native");
+  const auto kind = static_cast<std::size_t>(c.connector);  // the preset's
+  const std::string name =
+      engine.text("offload_connector").value_or(std::string(kConnectorNames[kind]));
+  const bool aibrix = c.is_aibrix();
   c.connector = static_cast<ConnectorKind>(
       std::find(std::begin(kConnectorNames), std::end(kConnectorNames), name) -
       std::begin(kConnectorNames));
+  if (c.is_aibrix() != aibrix) {
+    engine.fail("offload_connector",
+                fmt::format("expected aibrix with \"preset\": \"aibrix\", and with no other; found "
+                            "{}",
+                            name));
+  }
   c.lazy_offload = engine.boolean("lazy_offload").value_or(false);
   if (c.lazy_offload && !c.simple_offload()) {
     engine.fail("lazy_offload",

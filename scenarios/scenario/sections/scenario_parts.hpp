@@ -82,6 +82,8 @@ void read_connector(const ObjectReader& engine, Scenario& s);
 /// Of those that keep chunks; and what other connectors must not say.
 void read_chunk_connector(const ObjectReader& engine, Scenario& s);
 void read_chunk_tiers(const ObjectReader& top, Scenario& s);
+/// AIBrix's settings; and that no other connector has them.
+void read_aibrix(const ObjectReader& engine, Scenario& s);
 /// Keys of theirs in a tier of another connector.
 void refuse_chunk_keys(const ObjectReader& tier);
 /// Whether the link leads to or from a tier of theirs behind the first: the tier has it then.
