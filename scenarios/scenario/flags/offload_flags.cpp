@@ -282,6 +282,13 @@ void add_offload_flags(const Scenario& s, const Capacity& capacity, const Engine
     out.comments.emplace_back("nothing is offloaded, which is vLLM's default");
     return;
   }
+  const bool aibrix = release.connector == ConnectorKind::kAibrix;
+  if (aibrix != s.engine.is_aibrix()) {
+    out.not_covered.push_back(
+        fmt::format("the tiers below HBM: the scenario runs {}, whose connector is not that of {}",
+                    s.preset, release.name));
+    return;
+  }
   if (keeps_chunks(s.engine.connector)) return add_chunk_flags(s, capacity, out);
   if (s.tier->storage) {
     out.not_covered.push_back(fmt::format(
