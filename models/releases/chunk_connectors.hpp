@@ -1,5 +1,5 @@
-// What connectors that keep chunks are told: LMCache in process and multi-process, llm-d's FS
-// backend; AIBrix's KV cache in a file of its own. Names follow their own settings.
+// What connectors beside vLLM's own are told: LMCache in process and multi-process and llm-d's FS
+// backend, which keep chunks, and Dynamo's KVBM; others in files of their own.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +18,11 @@ enum class ConnectorKind : std::uint8_t {
   kLlmdFs,     ///< llm-d's FS backend: files straight from HBM
   kHybrid,     ///< MultiConnector: vLLM's native one first, then LMCache multi-process
   kAibrix,     ///< AIBrix's KV cache: the worker looks up, loads and stores within the step
+  kKvbm,       ///< Dynamo's KV block manager v1: blocks, every tier read straight into HBM
+  kFlexkv,     ///< FlexKV: radix trees over host memory, a disk and a remote store
 };
-inline constexpr std::string_view kConnectorNames[] = {"native",  "simple", "lmcache", "lmcache-mp",
-                                                       "llmd-fs", "hybrid", "aibrix"};
+inline constexpr std::string_view kConnectorNames[] = {
+    "native", "simple", "lmcache", "lmcache-mp", "llmd-fs", "hybrid", "aibrix", "kvbm", "flexkv"};
 
 /// lmcache/v1/config.py.
 struct LmcacheConfig {
@@ -54,13 +56,38 @@ struct LlmdConfig {
   bool async_lookup = false;
 };
 
+/// Dynamo's block manager: DYN_KVBM_*, and constants of lib/llm/src/block_manager/offload.rs.
+struct KvbmConfig {
+  std::uint32_t max_batch = 16;     ///< max_transfer_batch_size, blocks
+  std::uint32_t max_transfers = 4;  ///< max_concurrent_transfers, of each hop
+  bool filter = true;               ///< disk_offload_filter
+  std::uint32_t filter_min = 2;
+  Duration filter_decay = std::chrono::seconds(600);
+  std::uint32_t filter_entries = 1'000'000;
+};
+
 constexpr bool has_mp(ConnectorKind kind) {
   return kind == ConnectorKind::kLmcacheMp || kind == ConnectorKind::kHybrid;
 }
 
-/// They keep chunks, and engines with them take turns at one instant (chunks/settlement.hpp).
+/// They keep chunks.
 constexpr bool keeps_chunks(ConnectorKind kind) {
-  return kind >= ConnectorKind::kLmcache;
+  return kind >= ConnectorKind::kLmcache && kind <= ConnectorKind::kAibrix;
+}
+
+/// Stores with rules and tiers of their own, which a preset brings (attached_tiers.hpp).
+constexpr bool attached(ConnectorKind kind) {
+  return kind == ConnectorKind::kKvbm || kind == ConnectorKind::kFlexkv;
+}
+
+/// A preset brings it, and no other has it.
+constexpr bool of_preset(ConnectorKind kind) {
+  return attached(kind) || kind == ConnectorKind::kAibrix;
+}
+
+/// Engines with them take turns at one instant (chunks/settlement.hpp).
+constexpr bool takes_turns(ConnectorKind kind) {
+  return keeps_chunks(kind) || kind == ConnectorKind::kFlexkv;
 }
 
 }  // namespace spillway

@@ -10,6 +10,7 @@
 #include "models/releases/block_config.hpp"
 #include "models/releases/chunk_connectors.hpp"
 #include "models/releases/connector_costs.hpp"
+#include "models/releases/flexkv_config.hpp"
 
 namespace spillway {
 
@@ -68,11 +69,16 @@ struct OffloadConfig : BlockConfig {
   LmcacheConfig lmcache;
   LmcacheMpConfig lmcache_mp;
   LlmdConfig llmd;
+  KvbmConfig kvbm;
+  FlexkvConfig flexkv;
   AibrixConfig aibrix;
   bool lazy_offload = false;  ///< it stores what HBM is about to lose, not what is computed
   ConnectorCosts costs;       ///< of the connector itself
 
   bool simple_offload() const { return connector == ConnectorKind::kSimple; }
+  bool is_kvbm() const { return connector == ConnectorKind::kKvbm; }
+  bool is_flexkv() const { return connector == ConnectorKind::kFlexkv; }
+  bool attached() const { return spillway::attached(connector); }
   bool is_aibrix() const { return connector == ConnectorKind::kAibrix; }
 };
 

@@ -82,6 +82,7 @@ struct ChunkTierStats {
   std::uint64_t hits = 0;     ///< of these, read from here
   std::uint64_t hits_resumed = 0;
   std::uint64_t refused = 0;        ///< were to be written and found no room
+  std::uint64_t filtered = 0;       ///< blocks that a filter kept out
   std::uint64_t unreachable = 0;    ///< writes dropped, and reads that failed, in an outage
   std::uint64_t lost = 0;           ///< found by a look-up, gone or late when they were read
   std::uint64_t ticks = 0;          ///< of eviction by the clock, that found it too full
@@ -119,8 +120,8 @@ struct EngineStats {
   Duration collective{};                      ///< spent in collectives of ranks
   std::vector<ChunkTierStats> chunk_tiers{};  ///< below HBM, nearest first, where they keep chunks
   std::uint64_t load_failures = 0;            ///< requests whose load did not come whole
-  std::vector<const Level*> levels{};  ///< the tiers behind the first, as they are
-  const TierStack* stack = nullptr;    ///< over these, where there is one
+  std::vector<const Level*> levels{};         ///< the tiers behind the first, as they are
+  const TierStack* stack = nullptr;           ///< over these, where there is one
   /// Clients of the tier below; none where that is memory.
   std::span<const std::unique_ptr<StorageDevice>> storage{};
 };

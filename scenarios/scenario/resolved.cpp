@@ -46,6 +46,7 @@ json fit_json(const std::string& part, std::uint64_t points, double error, std::
 json engine_json(const Scenario& s) {
   json out = to_document(s.engine);
   out["preset"] = s.preset;
+  if (s.engine.is_kvbm()) out["offload_connector"] = "kvbm";  // the preset's
   out["eviction"] = s.hbm_eviction.text();
   if (s.gpu != nullptr) out["gpu_memory_utilization"] = s.gpu_memory_utilization;
   if (s.swap_space > Bytes(0)) out["swap_space"] = fmt::format("{}B", s.swap_space.count());

@@ -55,15 +55,15 @@ void read_kind(const ObjectReader& engine, EngineConfig& c) {
   const auto kind = static_cast<std::size_t>(c.connector);  // the preset's
   const std::string name =
       engine.text("offload_connector").value_or(std::string(kConnectorNames[kind]));
-  const bool aibrix = c.is_aibrix();
+  const bool of_preset = spillway::of_preset(c.connector);
   c.connector = static_cast<ConnectorKind>(
       std::find(std::begin(kConnectorNames), std::end(kConnectorNames), name) -
       std::begin(kConnectorNames));
-  if (c.is_aibrix() != aibrix) {
+  if ((of_preset || spillway::of_preset(c.connector)) &&
+      static_cast<std::size_t>(c.connector) != kind) {
     engine.fail("offload_connector",
-                fmt::format("expected aibrix with \"preset\": \"aibrix\", and with no other; found "
-                            "{}",
-                            name));
+                fmt::format("expected {0}, the connector of this preset; found {1}",
+                            kConnectorNames[kind], name));
   }
   c.lazy_offload = engine.boolean("lazy_offload").value_or(false);
   if (c.lazy_offload && !c.simple_offload()) {
@@ -85,7 +85,9 @@ void read_connector(const ObjectReader& engine, Scenario& s) {
   engine.text("tier_rules");  // a wrong one comes first, though no tier may take it
   read_kind(engine, c);
   read_chunk_connector(engine, s);
-  if (keeps_chunks(c.connector)) return;
+  read_kvbm(engine, s);
+  read_flexkv(engine, s);
+  if (keeps_chunks(c.connector) || c.attached()) return;
   read_prompt_only(engine, c);
   read_chunk(engine, c);
   assign(c.store_threshold, engine.integer("store_threshold"));

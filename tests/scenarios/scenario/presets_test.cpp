@@ -51,6 +51,7 @@ TEST_CASE("releases gain switches and lose none", "[scenarios]") {
     INFO("switch: " << s.name);
     bool had = false;
     for (const EnginePreset& release : engine_presets()) {
+      if (release.vllm > 0) continue;  // what stands on a release is none
       CHECK(s.on(release) >= had);
       had = s.on(release);
     }
@@ -58,6 +59,17 @@ TEST_CASE("releases gain switches and lose none", "[scenarios]") {
   // The convoy came with 7013e9ac8: absent from 0.17.1, there in 0.19.1 (issue 44294).
   CHECK_FALSE(defaults_of("vllm@0.14").convoy);
   CHECK(defaults_of("vllm@0.19").convoy);
+}
+
+TEST_CASE("kvbm is the newest vLLM without asynchronous scheduling", "[scenarios]") {
+  const EngineConfig c = defaults_of("kvbm");
+  CHECK(c.is_kvbm());
+  for (const EngineSwitch& s : engine_switches()) {
+    INFO("switch: " << s.name);
+    const bool off = s.name == "async_scheduling" || s.name == "defer_block_free";
+    CHECK(c.*s.member == !off);
+  }
+  CHECK(nearest_preset(EngineFamily::kVllmV1, 25).name == "vllm@0.25");
 }
 
 TEST_CASE("vllm@0.6 is the v0 engine with its watermark", "[scenarios]") {
