@@ -22,10 +22,11 @@ constexpr Key kTierKeys[] = {
     required(text_key("name", "Name of the tier in links, plans and results.")),
     required(choice_key("kind", kTierKinds, "What the tier is made of.")),
     capacity_key("capacity", "Capacity. Of a secondary tier: inf if left out."),
-    choice_key("scope", kTierScopes,
-               "Who shares the storage. rank: the instance, and capacity is for each rank. replica: "
-               "another name of instance.",
-               "instance"),
+    choice_key(
+        "scope", kTierScopes,
+        "Who shares the storage. rank: the instance, and capacity is for each rank. replica: "
+        "another name of instance.",
+        "instance"),
     aside(text_key("eviction", "Eviction policy: spillway list policies.", "lru")),
     aside(text_key("write_admission",
                    "Which blocks are stored: always, second-hit, frequency:threshold=2:decay_s=600 "
