@@ -412,13 +412,13 @@ class ChunkTiers {
     const bool aibrix = s_.engine.is_aibrix();
     const bool local = kind == "dram" || kind == "nvme";
     const bool remote = in_process && !local;
-    out.order = read_order(
-        tier,
-        aibrix        ? local ? std::span<const ChunkOrder>(kL1) : std::span<const ChunkOrder>(kL2)
-               : !in_process ? std::span<const ChunkOrder>(kOnly)
-        : local       ? std::span<const ChunkOrder>(kLocal)
-                      : std::span<const ChunkOrder>(kRemote),
-        remote);
+    const auto by_place = [&](std::span<const ChunkOrder> near, std::span<const ChunkOrder> far) {
+      return local ? near : far;
+    };
+    std::span<const ChunkOrder> allowed = kOnly;
+    if (in_process) allowed = by_place(kLocal, kRemote);
+    if (aibrix) allowed = by_place(kL1, kL2);
+    out.order = read_order(tier, allowed, remote);
     const bool files = s_.engine.connector == ConnectorKind::kLlmdFs;
     if (!remote) tier.refuse({"outages"}, "expected only with a remote store of LMCache");
     if (!remote && !files && (!aibrix || local)) {
