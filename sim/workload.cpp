@@ -13,6 +13,7 @@ WorkloadColumns first_requests(const WorkloadColumns& all, std::uint64_t count) 
   cut(c.session, count);
   cut(c.tenant, count);
   cut(c.retention, count);
+  cut(c.hints, count);
   cut(c.think_ns, count);
   cut(c.after_begin, count + 1);
   if (!c.after_begin.empty()) cut(c.after, c.after_begin.back());
@@ -77,7 +78,7 @@ void add_retention(Digest& digest, const WorkloadColumns& columns, const Workloa
 std::optional<std::uint64_t> Workload::links_hash() const {
   const WorkloadColumns& c = columns_;
   if (c.session.empty() && c.tenant.empty() && c.after_begin.empty() && c.think_ns.empty() &&
-      c.retention.empty()) {
+      c.retention.empty() && c.hints.empty()) {
     return std::nullopt;
   }
   Digest digest;
@@ -88,6 +89,7 @@ std::optional<std::uint64_t> Workload::links_hash() const {
   digest.column(c.after);
   digest.column(c.think_ns);
   if (!c.retention.empty()) add_retention(digest, c, source_);
+  if (!c.hints.empty()) digest.column(c.hints);
   return digest.value();
 }
 

@@ -17,6 +17,7 @@
 #include "sim/digest.hpp"
 #include "sim/ids.hpp"
 #include "sim/retention.hpp"
+#include "sim/store_hints.hpp"
 #include "sim/units.hpp"
 
 namespace spillway {
@@ -42,6 +43,7 @@ struct WorkloadColumns {
   std::uint32_t block_tokens = 0;              ///< tokens in a full trace block
   std::uint32_t unique_blocks = 0;             ///< ids in `chain` are below this
   std::span<const std::uint32_t> retention{};  ///< empty when no row says how long KV is kept
+  std::span<const StoreHints> hints{};         ///< empty when no row asks anything of a store
 };
 
 /// Consecutive requests: what can be said of them without what came before.
@@ -154,6 +156,11 @@ class Workload {
     return columns_.retention.empty() ? nullptr : &source_.retentions[columns_.retention[raw(r)]];
   }
 
+  /// What it asks of an object store.
+  StoreHints hints(RequestId r) const {
+    return columns_.hints.empty() ? StoreHints() : columns_.hints[raw(r)];
+  }
+
   /// What its file calls a block, where that was kept; else its number.
   std::uint64_t block_name(TraceBlockId block) const {
     return raw(block) < block_names_.size() ? block_names_[raw(block)] : raw(block);
@@ -175,7 +182,7 @@ class Workload {
   /// Arrivals, lengths and blocks: equal for equal requests, whatever file and format they came
   /// from, read whole or as a stream.
   std::uint64_t requests_hash() const;
-  /// Sessions, tenants, links, pauses and retention; nothing where the trace names none of them.
+  /// Sessions, tenants, links, pauses, retention, hints; nothing where a trace names none of them.
   std::optional<std::uint64_t> links_hash() const;
   /// Both together.
   std::uint64_t content_hash() const;

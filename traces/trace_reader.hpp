@@ -8,6 +8,7 @@
 
 #include "sim/error.hpp"
 #include "sim/retention.hpp"
+#include "sim/store_hints.hpp"
 
 namespace spillway {
 
@@ -30,6 +31,7 @@ struct TraceRow {
   std::int64_t think_ns = kThinkUnknown;  ///< pause between the last such answer and this row
   std::string tenant;                     ///< empty: none
   KvRetention retention;                  ///< how long its KV is kept
+  StoreHints hints;                       ///< what it asks of an object store
   bool identified = true;  ///< false: the format says nothing about reuse, `blocks` is empty
   /// Prefix-chained hashes of the prompt's blocks, root first; a last, partial block may be absent.
   std::vector<std::uint64_t> blocks;
@@ -44,6 +46,7 @@ struct TraceRow {
     think_ns = kThinkUnknown;
     tenant.clear();
     retention = {};
+    hints = {};
     identified = true;
     blocks.clear();
     own_blocks = 0;

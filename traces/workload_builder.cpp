@@ -14,6 +14,7 @@ struct OwnedColumns final : WorkloadStorage {
   std::vector<std::uint32_t> session;
   std::vector<std::uint32_t> tenant;
   std::vector<std::uint32_t> retention;
+  std::vector<StoreHints> hints;
   std::vector<std::uint32_t> after_begin;
   std::vector<RequestId> after;
   std::vector<std::int64_t> think_ns;
@@ -93,6 +94,8 @@ void WorkloadBuilder::add(const TraceRow& row) {
   add_session(row);
   tenant_.push_back(number_of(row.tenant, tenants_));
   retention_.push_back(number_of(row.retention, retentions_));
+  any_hints_ = any_hints_ || row.hints != StoreHints();
+  hints_.push_back(row.hints);
   any_think_ = any_think_ || row.think_ns >= 0;
   think_ns_.push_back(row.think_ns);
   any_after_ = any_after_ || row.id.has_value();
@@ -151,6 +154,7 @@ void WorkloadBuilder::sort_rows(WorkloadSource& source) {
   if (!session_.empty()) permute(session_, order);
   permute(tenant_, order);
   permute(retention_, order);
+  permute(hints_, order);
   permute(think_ns_, order);
   block_number_ = renumber(ids, chain_.unique_blocks());
   renumber(session_, sessions_);
@@ -206,6 +210,7 @@ Workload WorkloadBuilder::build(WorkloadSource source, std::vector<std::uint64_t
   owned->chain_begin = std::move(chain_begin_);
   owned->chain = std::move(chain_.ids());
   owned->session = std::move(session_);
+  if (any_hints_) owned->hints = std::move(hints_);
   if (any_think_) owned->think_ns = std::move(think_ns_);
 
   WorkloadColumns columns;
@@ -215,6 +220,7 @@ Workload WorkloadBuilder::build(WorkloadSource source, std::vector<std::uint64_t
   columns.session = owned->session;
   columns.tenant = owned->tenant;
   columns.retention = owned->retention;
+  columns.hints = owned->hints;
   columns.after_begin = owned->after_begin;
   columns.after = owned->after;
   columns.think_ns = owned->think_ns;

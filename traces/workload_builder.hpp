@@ -49,12 +49,14 @@ class WorkloadBuilder {
   std::map<KvRetention, std::uint32_t> retentions_;
   bool any_after_ = false;
   bool any_think_ = false;
+  bool any_hints_ = false;
   std::vector<std::int64_t> arrival_ns_;
   std::vector<std::uint32_t> input_tokens_;
   std::vector<std::uint32_t> output_tokens_;
   std::vector<std::uint32_t> session_;
   std::vector<std::uint32_t> tenant_;
   std::vector<std::uint32_t> retention_;
+  std::vector<StoreHints> hints_;
   std::vector<std::int64_t> think_ns_;
   std::vector<std::uint64_t> chain_begin_{0};
   ChainColumn chain_;

@@ -37,7 +37,7 @@ Engine::Engine(EventQueue& queue, Network& network, const ChainMap& chains, Engi
       token_listener_(parts.tokens),
       group_(parts.group),
       place_in_group_(parts.place_in_group),
-      takes_turns_(keeps_chunks(config_.connector)),
+      takes_turns_(takes_turns(config_.connector)),
       rank_(takes_turns_ ? parts.number : 0),
       cost_(std::move(parts.cost), config_.token_budget,
             config_.tensor_parallel > 1 || parts.group != nullptr),
@@ -222,8 +222,8 @@ void Engine::schedule_steps() {
     Step& step = schedule_one();
     if (step.plan.fatal) return die(step);
     const bool empty = !step.plan.has_work();
-    const bool changed =
-        !step.plan.preempted.empty() || step.plan.load_started || !step.plan.refused.empty();
+    const bool loads = step.plan.load_started && connector_.repeats_after_load();
+    const bool changed = loads || !step.plan.preempted.empty() || !step.plan.refused.empty();
     if (!empty) in_flight_.push_back(&step);
     workers_.push_back(&step);
     start_workers();
@@ -276,6 +276,9 @@ Engine::Step& Engine::schedule_one() {
   looping_ = repeating_ >= kMostRepeating;
   scheduler_.apply(step.plan);
   if (!step.plan.refused.empty()) end_refused(step.plan);
+  for (const Handle h : step.plan.completed) {
+    end_request(h, RequestStatus::kCompleted, Reason::kNone);
+  }
   return step;
 }
 

@@ -136,12 +136,12 @@ class Engine final : public EventHandler,
   StepGroup* group_;
   std::uint32_t place_in_group_;
   bool joined_ = false;  ///< worker_ waits for its group
-  /// Engines whose connectors keep chunks take turns at one instant (chunks/settlement.hpp).
+  /// Some engines take turns at one instant (chunks/settlement.hpp).
   bool takes_turns_;
-  std::uint32_t rank_;    ///< of its turn; else 0
-  bool in_turn_ = false;  ///< it goes on until it must wait
+  std::uint32_t rank_;        ///< of its turn; else 0
+  bool in_turn_ = false;      ///< it goes on until it must wait
   Ticker* ticker_ = nullptr;  ///< told of requests that end
-  bool arrived_ = false;  ///< a request has, since the last schedule
+  bool arrived_ = false;      ///< a request has, since the last schedule
   ForwardCost cost_;
   LocalChains chains_;
   RequestPool requests_;

@@ -14,9 +14,9 @@
 #include "models/arrivals.hpp"
 #include "models/compute/forward_cost.hpp"
 #include "models/compute/step_cost.hpp"
+#include "models/engine/connectors/attached_tiers.hpp"
 #include "models/engine/connectors/chunks/chunk_tiers.hpp"
 #include "models/engine/connectors/kv_connector.hpp"
-#include "models/engine/connectors/kvbm/kvbm_tiers.hpp"
 #include "models/engine/connectors/level.hpp"
 #include "models/engine/connectors/step_moves.hpp"
 #include "models/engine/schedulers/scheduler.hpp"
@@ -76,18 +76,18 @@ struct EngineParts {
   AdmissionChoice admission;  ///< of requests
   EvictionChoice eviction;    ///< HBM's policy for cached, unused blocks
   std::unique_ptr<StepCost> cost;
-  std::unique_ptr<LowerTierConfig> lower;  ///< null: nothing below HBM, or
-  std::unique_ptr<ChunkedConfig> chunked;  ///< tiers of a connector that keeps chunks, or
-  std::vector<KvbmTierConfig> kvbm;        ///< of KVBM
-  Time measure_from{};                     ///< requests that arrive earlier are the warm-up's
-  std::vector<RequestClass> classes;       ///< by tenant; empty: all alike
-  std::unique_ptr<SwapLanes> swap;         ///< v0 that swaps, and has a CPU pool
-  SharedStores* shared = nullptr;          ///< of the simulation; where tiers are shared
-  SharedThings* things = nullptr;          ///< of the simulation
-  std::uint32_t number = 0;                ///< among its engines
-  StageWatch* stages = nullptr;            ///< null: nobody asks when stages came
-  TokenListener* tokens = nullptr;         ///< null: nobody asks for single tokens
-  StepGroup* group = nullptr;              ///< whose engines step together; null: it steps alone
+  std::unique_ptr<LowerTierConfig> lower;    ///< null: nothing below HBM, or
+  std::unique_ptr<ChunkedConfig> chunked;    ///< tiers of a connector that keeps chunks, or
+  std::vector<AttachedTierConfig> attached;  ///< of a store with tiers of its own
+  Time measure_from{};                       ///< requests that arrive earlier are the warm-up's
+  std::vector<RequestClass> classes;         ///< by tenant; empty: all alike
+  std::unique_ptr<SwapLanes> swap;           ///< v0 that swaps, and has a CPU pool
+  SharedStores* shared = nullptr;            ///< of the simulation; where tiers are shared
+  SharedThings* things = nullptr;            ///< of the simulation
+  std::uint32_t number = 0;                  ///< among its engines
+  StageWatch* stages = nullptr;              ///< null: nobody asks when stages came
+  TokenListener* tokens = nullptr;           ///< null: nobody asks for single tokens
+  StepGroup* group = nullptr;                ///< whose engines step together; null: it steps alone
   std::uint32_t place_in_group = 0;
   std::uint32_t names_of_one_in = 1;    ///< engines: one among several has its own names of blocks
   const RequestFacts* facts = nullptr;  ///< of the whole workload, where need_facts()
@@ -136,6 +136,8 @@ Assembly assemble_vllm_streaming(const Site& site, EngineParts& parts);
 Assembly assemble_vllm_v0(const Site& site, EngineParts& parts);
 Assembly assemble_sglang(const Site& site, EngineParts& parts);
 Assembly assemble_trtllm(const Site& site, EngineParts& parts);
+/// A client of Mooncake Store, and nothing else.
+Assembly assemble_mooncake_client(const Site& site, EngineParts& parts);
 
 // ---- pieces that several of them are put together from
 

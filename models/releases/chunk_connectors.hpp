@@ -18,9 +18,10 @@ enum class ConnectorKind : std::uint8_t {
   kLlmdFs,     ///< llm-d's FS backend: files straight from HBM
   kHybrid,     ///< MultiConnector: vLLM's native one first, then LMCache multi-process
   kKvbm,       ///< Dynamo's KV block manager v1: blocks, every tier read straight into HBM
+  kFlexkv,     ///< FlexKV: radix trees over host memory, a disk and a remote store
 };
 inline constexpr std::string_view kConnectorNames[] = {"native",  "simple", "lmcache", "lmcache-mp",
-                                                       "llmd-fs", "hybrid", "kvbm"};
+                                                       "llmd-fs", "hybrid", "kvbm",    "flexkv"};
 
 /// lmcache/v1/config.py.
 struct LmcacheConfig {
@@ -68,9 +69,19 @@ constexpr bool has_mp(ConnectorKind kind) {
   return kind == ConnectorKind::kLmcacheMp || kind == ConnectorKind::kHybrid;
 }
 
-/// They keep chunks, and engines with them take turns at one instant (chunks/settlement.hpp).
+/// They keep chunks.
 constexpr bool keeps_chunks(ConnectorKind kind) {
   return kind >= ConnectorKind::kLmcache && kind <= ConnectorKind::kHybrid;
+}
+
+/// Stores with rules and tiers of their own, which a preset brings (attached_tiers.hpp).
+constexpr bool attached(ConnectorKind kind) {
+  return kind == ConnectorKind::kKvbm || kind == ConnectorKind::kFlexkv;
+}
+
+/// Engines with them take turns at one instant (chunks/settlement.hpp).
+constexpr bool takes_turns(ConnectorKind kind) {
+  return keeps_chunks(kind) || kind == ConnectorKind::kFlexkv;
 }
 
 }  // namespace spillway

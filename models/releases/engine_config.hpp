@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "models/releases/mooncake_config.hpp"
 #include "models/releases/scheduler_config.hpp"
 #include "models/releases/sglang_config.hpp"
 #include "models/releases/trtllm_config.hpp"
@@ -25,7 +26,7 @@ struct RequestClass {
   std::uint32_t store_limit = ~0U;  ///< leading tokens that may go below HBM
 };
 
-enum class EngineFamily : std::uint8_t { kVllmV1, kVllmV0, kSglang, kTrtllm };
+enum class EngineFamily : std::uint8_t { kVllmV1, kVllmV0, kSglang, kTrtllm, kMooncake };
 
 /// Whose engine a family is, as presets and messages name it.
 constexpr std::string_view engine_of(EngineFamily family) {
@@ -34,6 +35,8 @@ constexpr std::string_view engine_of(EngineFamily family) {
       return "sglang";
     case EngineFamily::kTrtllm:
       return "trtllm";
+    case EngineFamily::kMooncake:
+      return "mooncake-client";
     case EngineFamily::kVllmV1:
     case EngineFamily::kVllmV0:
       break;
@@ -48,6 +51,7 @@ struct EngineConfig : SchedulerConfig, StreamingConfig {
   std::uint32_t data_parallel = 1;
   SglangConfig sglang;
   TrtllmConfig trtllm;
+  MooncakeConfig mooncake;
   bool expert_parallel = false;  ///< ranks have some experts of a mixture, not a part of each
 
   /// Blocks that requests can have: all but v1's null block.

@@ -9,6 +9,7 @@
 #include "models/releases/block_config.hpp"
 #include "models/releases/chunk_connectors.hpp"
 #include "models/releases/connector_costs.hpp"
+#include "models/releases/flexkv_config.hpp"
 
 namespace spillway {
 
@@ -68,11 +69,14 @@ struct OffloadConfig : BlockConfig {
   LmcacheMpConfig lmcache_mp;
   LlmdConfig llmd;
   KvbmConfig kvbm;
+  FlexkvConfig flexkv;
   bool lazy_offload = false;  ///< it stores what HBM is about to lose, not what is computed
   ConnectorCosts costs;       ///< of the connector itself
 
   bool simple_offload() const { return connector == ConnectorKind::kSimple; }
   bool is_kvbm() const { return connector == ConnectorKind::kKvbm; }
+  bool is_flexkv() const { return connector == ConnectorKind::kFlexkv; }
+  bool attached() const { return spillway::attached(connector); }
 };
 
 inline constexpr std::int64_t kWholeShare = 1'000'000;

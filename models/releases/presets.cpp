@@ -19,6 +19,11 @@ constexpr auto kV1 = EngineFamily::kVllmV1;
 constexpr EnginePreset kPresets[] = {
     {"kvbm@1.0", "Dynamo's KV block manager v1 (August 2026) as the connector of vLLM 0.25.", kV1,
      0.92, 0, true, true, 25, ConnectorKind::kKvbm},
+    {"flexkv@1.2", "FlexKV 1.2 (2026) as the connector of vLLM 0.23.", kV1, 0.92, 0, true, true, 23,
+     ConnectorKind::kFlexkv},
+    {"mooncake-client",
+     "Mooncake Store of August 2026 (3b5a5941), by a client without an engine around it.",
+     EngineFamily::kMooncake, 0, 0, false, false},
     {"sglang", "SGLang of July 2026 (9fec359a): radix cache, HiCache where there is a tier.",
      EngineFamily::kSglang, 0, 0, false, false},
     {"trtllm@1.2",
@@ -151,7 +156,7 @@ EngineConfig engine_defaults(const EnginePreset& preset, const GpuSpec* gpu) {
   config.watermark = preset.watermark;
   for (const EngineSwitch& s : kSwitches) config.*s.member = s.on(preset);
   config.connector = preset.connector;
-  if (config.is_kvbm()) config.async_scheduling = config.defer_block_free = false;
+  if (config.attached()) config.async_scheduling = config.defer_block_free = false;
   config.max_num_seqs = 256;
   config.max_num_batched_tokens = 2048;
   if (preset.family == EngineFamily::kTrtllm) {

@@ -39,7 +39,8 @@ struct StepPlan {
   std::uint32_t swapped_out = 0;
   std::uint32_t swapped_in = 0;
   std::vector<RefusedRequest> refused;
-  bool fatal = false;  ///< it cannot be carried out, and the engine ends with it
+  std::vector<Handle> completed;  ///< without a step of the engine: their tokens are known
+  bool fatal = false;             ///< it cannot be carried out, and the engine ends with it
 
   /// The GPU has something to do: tokens, or copies on the compute stream.
   bool has_work() const { return !items.empty() || swapped_out + swapped_in > 0; }
@@ -49,6 +50,7 @@ struct StepPlan {
     preempted.clear();
     swapped_out = swapped_in = 0;
     refused.clear();
+    completed.clear();
     load_started = false;
     fatal = false;
     starved = false;

@@ -179,6 +179,19 @@ inline constexpr NoteRow kScenarioNotes[] = {
     {"hicache-write-back", "tier", NoteGrade::kWarning,
      "With hicache_write_policy write_back, the scheduler waits for each eviction to be copied. "
      "SGLang means to remove this policy."},
+    {"mooncake-lease-short", "tier", NoteGrade::kWarning,
+     "Every get fails: an object of {object_bytes} takes {transfer_ms} on link {link}, and its "
+     "lease "
+     "lasts {lease_ms}. Raise store.lease_ms."},
+    {"mooncake-release-early", "tier", NoteGrade::kWarning,
+     "store.put_release_s ({release_s}) is not above put_discard_s ({discard_s}). Mooncake does "
+     "not "
+     "start so. Raise put_release_s."},
+    {"mooncake-offload-off", "tier", NoteGrade::kWarning,
+     "store.{key} has no effect without {needed}. Set store.{needed}."},
+    {"mooncake-ssd-unused", "tier", NoteGrade::kWarning,
+     "Tier {tier} holds nothing: objects go to the SSD only with enable_offload. Set "
+     "store.enable_offload."},
     {"swap-space-unused", "swap", NoteGrade::kWarning,
      "engine.swap_space has no effect: preemption_mode is recompute. Set "
      "engine.preemption_mode=swap."},

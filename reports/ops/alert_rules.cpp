@@ -103,7 +103,8 @@ class RuleMaker {
     return metric;
   }
   std::string engine() const {
-    return f_.engine.engine.empty() ? "the engine, whose release is not known," : f_.engine.text();
+    if (!f_.engine.engine.empty()) return f_.engine.text();
+    return f_.cache.engine.empty() ? "the engine, whose release is not known," : f_.cache.text();
   }
   void skip(std::string what) { out_.not_armed.push_back(std::move(what)); }
   void add(AlertRule rule) {
@@ -426,6 +427,7 @@ class RuleMaker {
     if (run_.tiers.size() < 2) return;
     const EngineMetric* metric = f_.metric(Signal::kStoresRefused);
     if (metric == nullptr) {
+      if (f_.metric(Signal::kHostEvictions) != nullptr) return;
       skip(
           fmt::format("evictions from {}: {} does not count them; what they cost shows as "
                       "HitRatioBelowPlan",
@@ -440,7 +442,7 @@ class RuleMaker {
          fmt::format(
              "twice what was simulated ({} a minute and engine), and no less than 1 a minute",
              format_real(planned * 60)),
-         "The tier below HBM refuses stores: all of it is held by transfers.", "host"});
+         "The tier below HBM refuses stores: none of it may be freed.", "host"});
   }
 
   void cold_blocks() {

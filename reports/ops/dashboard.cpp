@@ -9,6 +9,7 @@
 
 #include "reports/ops/ops_text.hpp"
 #include "reports/ops/promql.hpp"
+#include "reports/ops/signal_values.hpp"
 
 namespace spillway {
 
@@ -59,6 +60,7 @@ class DashboardMaker {
     traffic();
     host();
     if (f_.cache.engine == "lmcache") lmcache();
+    if (!f_.cache.engine.starts_with("lmcache")) store();
     return document();
   }
 
@@ -342,6 +344,31 @@ class DashboardMaker {
                        "stat"});
   }
 
+  /// A store attached to the engine: a panel for each of its metrics that the run has a figure for.
+  void store() {
+    for (const EngineMetric& metric : engine_metrics()) {
+      if (!exports(f_.cache, metric) || metric.kind == MetricKind::kHistogram) continue;
+      const std::optional<double> value =
+          run_ == nullptr ? std::nullopt : simulated_value(*run_, metric);
+      if (run_ != nullptr && !value) continue;
+      const bool counter = metric.kind == MetricKind::kCounter;
+      const std::string series = series_of(metric, select_);
+      Panel panel{fmt::format("{}: {}", f_.cache.engine, name_of(metric.signal)),
+                  fmt::format("{}{}.", metric.name, counter ? ", per second and instance" : ""),
+                  store_unit(metric),
+                  {{counter ? fmt::format("rate({}[{}])", series, select_.window) : series,
+                    "{{instance}}"}}};
+      if (value) plan_line(panel, counter ? per_second(f_, *value) : *value, "mean");
+      panels_.push_back(std::move(panel));
+    }
+  }
+
+  /// Grafana's name of a unit.
+  static std::string store_unit(const EngineMetric& metric) {
+    if (metric.unit == "bytes") return metric.kind == MetricKind::kCounter ? "binBps" : "bytes";
+    return metric.unit == "ratio" ? "percentunit" : "short";
+  }
+
   Json panel_json(const Panel& panel, int index) const {
     Json steps = Json::array();
     steps.push_back({{"color", "green"}, {"value", nullptr}});
@@ -393,6 +420,10 @@ class DashboardMaker {
                    {"current", Json::object()}});
     const EngineMetric* running = f_.metric(Signal::kRunning);
     const EngineMetric* any = running != nullptr ? running : f_.metric(Signal::kTtft);
+    // A store's client alone has neither.
+    for (const EngineMetric& metric : engine_metrics()) {
+      if (any == nullptr && exports(f_.cache, metric)) any = &metric;
+    }
     const auto add = [&](const char* name, const char* label, const std::string& query) {
       out.push_back({{"name", name},
                      {"label", label},

@@ -52,6 +52,19 @@ constexpr SignalName kSignalNames[] = {
     {S::kLoadTokens, "tokens loaded"},
     {S::kHostMemoryAvailable, "host memory available"},
     {S::kHostMemoryTotal, "host memory"},
+    {S::kHostBytesTotal, "host bytes"},
+    {S::kHostBlocksFree, "host blocks free"},
+    {S::kHostBlocksTotal, "host blocks"},
+    {S::kHostHits, "host tier: blocks found"},
+    {S::kHostEvictions, "host tier: evictions"},
+    {S::kExternalMisses, "below HBM: blocks not found"},
+    {S::kLoadBlocks, "blocks loaded from the host tier"},
+    {S::kStoreBlocks, "blocks stored to the host tier"},
+    {S::kTierHitRatio, "storage tiers: hit ratio"},
+    {S::kTierLoadBlocks, "storage tiers: blocks loaded"},
+    {S::kTierStoreBlocks, "storage tiers: blocks stored"},
+    {S::kTierLoadBytes, "storage tiers: bytes read"},
+    {S::kTierStoreBytes, "storage tiers: bytes written"},
 };
 
 std::vector<std::string_view> engine_names() {

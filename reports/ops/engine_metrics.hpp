@@ -46,6 +46,20 @@ enum class Signal {
   kLoadTokens,
   kHostMemoryAvailable,
   kHostMemoryTotal,
+  // Of stores attached to an engine. "Host" is the first tier below HBM, "storage" those behind it.
+  kHostBytesTotal,
+  kHostBlocksFree,
+  kHostBlocksTotal,
+  kHostHits,
+  kHostEvictions,
+  kExternalMisses,
+  kLoadBlocks,
+  kStoreBlocks,
+  kTierHitRatio,
+  kTierLoadBlocks,
+  kTierStoreBlocks,
+  kTierLoadBytes,
+  kTierStoreBytes,
 };
 std::string_view name_of(Signal signal);
 
@@ -61,7 +75,8 @@ struct EngineVersion {
 struct EngineMetric {
   std::string_view engine;
   /// Of which part of the engine, where that has to be in use for the metric to be there:
-  /// "connector" (any), "offload" (OffloadingConnector), "tiering", "swap"; empty: always.
+  /// "connector" (any), "offload" (OffloadingConnector), "tiering", "swap"; of a store the kind of
+  /// a tier ("nvme"); empty: always.
   std::string_view part;
   Signal signal = Signal::kTtft;
   std::string_view name;  ///< as scraped; of a histogram without _bucket, _sum, _count

@@ -15,6 +15,35 @@ namespace {
 
 using nlohmann::json;
 
+/// Stores that are attached to an engine and have counters of their own, by the preset or
+/// connector that chooses them. Their engine's newest release is the one that counts.
+struct AttachedStore {
+  std::string_view chosen_by;
+  std::string_view engine;  ///< empty: a client alone
+  std::string_view store;
+};
+constexpr AttachedStore kStores[] = {{"kvbm", "vllm", "kvbm"},
+                                     {"aibrix", "vllm", "aibrix"},
+                                     {"flexkv", "vllm", "flexkv"},
+                                     {"mooncake", "", "mooncake"},
+                                     {"mooncake-client", "", "mooncake"}};
+
+const AttachedStore* attached_store(std::string_view name) {
+  name = name.substr(0, name.find('@'));
+  for (const AttachedStore& store : kStores) {
+    if (store.chosen_by == name) return &store;
+  }
+  return nullptr;
+}
+
+/// What is there of a store's metrics depends on the kinds of its tiers.
+std::vector<std::string> kinds_below(const RunResult* run) {
+  std::vector<std::string> out;
+  if (run == nullptr) return out;
+  for (std::size_t i = 1; i < run->tiers.size(); ++i) out.push_back(run->tiers[i].kind);
+  return out;
+}
+
 bool mentions(const std::vector<std::string>& texts, std::string_view word) {
   return std::any_of(texts.begin(), texts.end(),
                      [&](const std::string& text) { return text.find(word) != text.npos; });
@@ -35,8 +64,11 @@ void add_parts(const json& engine, const EngineFlags* flags, OpsFigures& out) {
   out.engine.parts = {"connector"};
   const std::string connector = text_at(engine, "offload_connector");
   const bool lmcache = connector == "lmcache" || connector == "lmcache-mp";
-  if (lmcache) {
-    out.cache = {connector};  // it has counters of its own
+  const AttachedStore* store = attached_store(text_at(engine, "preset"));
+  if (store == nullptr) store = attached_store(connector);
+  if (lmcache || store != nullptr) {
+    out.cache.engine = lmcache ? connector : std::string(store->store);  // with its own counters
+    out.cache.parts = kinds_below(out.run);
     return;
   }
   if (connector == "hybrid") out.cache = {"lmcache-mp"};
@@ -54,7 +86,9 @@ OpsFigures common_figures(const Provenance& provenance) {
 void add_engine(const Provenance& provenance, const EngineFlags* flags, OpsFigures& out) {
   const json engine = object_at(object_at(provenance.inputs, "configuration"), "engine");
   // Somebody may have edited the document: what the table does not know is none.
-  out.engine = read_release(flags != nullptr ? flags->release : text_at(engine, "preset"))
+  const std::string release = flags != nullptr ? flags->release : text_at(engine, "preset");
+  const AttachedStore* store = attached_store(release);
+  out.engine = read_release(store != nullptr ? store->engine : std::string_view(release))
                    .value_or(EngineRelease{});
   if (out.run != nullptr) {
     out.engines = std::max<std::uint32_t>(1, static_cast<std::uint32_t>(out.run->engines.size()));
@@ -101,10 +135,17 @@ void use_engines(const std::string& names, std::string_view option, OpsFigures& 
   if (names.empty()) return;
   const std::vector<std::string> parts = figures.engine.parts;
   const std::size_t comma = std::min(names.find(','), names.size());
+  const AttachedStore* store = attached_store(names);
+  if (store != nullptr && comma == names.size()) {
+    figures.engine = {std::string(store->engine), {}, {"connector"}};
+    figures.cache = {std::string(store->store), {}, kinds_below(figures.run)};
+    return;
+  }
   figures.engine = engine_release(names.substr(0, comma), option);
   figures.engine.parts = parts;
   if (comma < names.size()) {
     figures.cache = engine_release(names.substr(comma + 1), option);
+    figures.cache.parts = kinds_below(figures.run);
     // Its own counters stand for what the engine's connector would say.
     std::erase(figures.engine.parts, "offload");
     std::erase(figures.engine.parts, "tiering");

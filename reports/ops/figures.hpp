@@ -37,8 +37,8 @@ struct OpsFigures {
 
 OpsFigures figures_of(const PlanResult& plan, const Provenance& provenance);
 OpsFigures figures_of(const RunResult& run, const Provenance& provenance);
-/// The same with the metrics of other releases: "vllm@0.25", "vllm@0.25,lmcache", "sglang". Throws
-/// InputError at `option`.
+/// The same with the metrics of other releases: "vllm@0.25", "vllm@0.25,lmcache", "sglang"; "kvbm"
+/// for a store on the newest release of its engine. Throws InputError at `option`.
 void use_engines(const std::string& names, std::string_view option, OpsFigures& figures);
 
 // Rates of one engine, and what the run did at its worst over windows as alerts look at it.

@@ -5,7 +5,8 @@ namespace spillway {
 
 namespace {
 
-// Names as Prometheus has them after a scrape: its Python client adds _total to counters.
+// Names as Prometheus has them after a scrape: its Python client adds _total to counters. Rust's
+// (KVBM) and ylt's (Mooncake) do not. The sum of a histogram is a counter, named ..._sum.
 //
 // Where they were read (repository: path @ commit or release):
 //   V0   vllm-project/vllm: vllm/engine/metrics.py @ 00c33e81b5 (v0)
@@ -27,6 +28,11 @@ namespace {
 //   LM   LMCache/LMCache: docs/source/production/observability/metrics.rst @ 3e65c70a57; on the
 //        wire as in vllm-project/production-stack: observability/lmcache-dashboard-cm.yaml
 //   LMP  LMCache/LMCache: docs/source/mp/observability/metrics.rst @ 081c98da37
+//   MM   kvcache-ai/Mooncake: mooncake-store/src/master_metric_manager.cpp @ 3b5a5941
+//   MC   kvcache-ai/Mooncake: mooncake-store/include/client_metric.h @ 3b5a5941
+//   AB   vllm-project/aibrix: python/aibrix_kvcache/aibrix_kvcache/metrics.py @ 70d27a2a47. Its
+//        patches of vLLM pass the prefix vllm: and ask by acquire (AIBrixOffloadingConnector)
+//   FK   taco-project/FlexKV: flexkv/metrics/collector.py @ 270ab1cd24
 //   NODE prometheus/node_exporter: collector/meminfo.go
 
 constexpr double kV0Ttft[] = {0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1,
@@ -61,6 +67,10 @@ constexpr std::string_view kTlSource = "tensorrt_llm/metrics/collector.py";
 constexpr std::string_view kDySource = "dynamo: prometheus_names.rs, metrics_kvbm.rs @ 2a6da14c";
 constexpr std::string_view kLmSource = "LMCache: observability/metrics.rst @ 3e65c70a57";
 constexpr std::string_view kLmpSource = "LMCache: mp/observability/metrics.rst @ 081c98da37";
+constexpr std::string_view kMmSource = "Mooncake: master_metric_manager.cpp @ 3b5a5941";
+constexpr std::string_view kMcSource = "Mooncake: client_metric.h @ 3b5a5941";
+constexpr std::string_view kAbSource = "aibrix: aibrix_kvcache/metrics.py @ 70d27a2a47";
+constexpr std::string_view kFkSource = "FlexKV: flexkv/metrics/collector.py @ 270ab1cd24";
 constexpr std::string_view kNodeSource = "node_exporter: collector/meminfo.go";
 
 constexpr EngineVersion k6{0, 6};
@@ -73,6 +83,14 @@ constexpr EngineVersion k18{0, 18};
 constexpr EngineVersion k24{0, 24};
 constexpr EngineVersion k27{0, 27};
 constexpr std::span<const double> kNone{};
+
+// Which part of a store counts.
+constexpr std::string_view kAbAcquire = "cache_type=\"cachemgr\",op_type=\"acquire\"";
+constexpr std::string_view kAbL1 = "cache_type=\"l1cache\",resource_type=\"l1_allocator\"";
+constexpr std::string_view kFkLoad = "transfer_type=\"H2D\",operation=\"get\"";
+constexpr std::string_view kFkStore = "transfer_type=\"D2H\",operation=\"put\"";
+constexpr std::string_view kFkDiskLoad = "transfer_type=\"DISK2H\",operation=\"get\"";
+constexpr std::string_view kFkDiskStore = "transfer_type=\"H2DISK\",operation=\"put\"";
 
 // Of two rows for one signal the later one counts, where a release has both.
 constexpr EngineMetric kMetrics[] = {
@@ -218,8 +236,80 @@ constexpr EngineMetric kMetrics[] = {
      kOpen, kNone, kDySource},
     {"dynamo", "", S::kWaiting, "dynamo_frontend_queued_requests", kG, "requests", "", kAny, kOpen,
      kNone, kDySource},
-    {"dynamo", "", S::kHitRatio, "kvbm_host_cache_hit_rate", kG, "ratio", "", kAny, kOpen, kNone,
+    {"kvbm", "", S::kExternalHits, "kvbm_matched_tokens", kC, "tokens", "", kAny, kOpen, kNone,
      kDySource},
+    {"kvbm", "", S::kHitRatio, "kvbm_host_cache_hit_rate", kG, "ratio", "", kAny, kOpen, kNone,
+     kDySource},
+    {"kvbm", "", S::kLoadBlocks, "kvbm_onboard_blocks_h2d", kC, "blocks", "", kAny, kOpen, kNone,
+     kDySource},
+    {"kvbm", "", S::kStoreBlocks, "kvbm_offload_blocks_d2h", kC, "blocks", "", kAny, kOpen, kNone,
+     kDySource},
+    {"kvbm", "nvme", S::kTierHitRatio, "kvbm_disk_cache_hit_rate", kG, "ratio", "", kAny, kOpen,
+     kNone, kDySource},
+    {"kvbm", "nvme", S::kTierLoadBlocks, "kvbm_onboard_blocks_d2d", kC, "blocks", "", kAny, kOpen,
+     kNone, kDySource},
+    {"kvbm", "nvme", S::kTierStoreBlocks, "kvbm_offload_blocks_h2d", kC, "blocks", "", kAny, kOpen,
+     kNone, kDySource},
+    {"kvbm", "object", S::kTierHitRatio, "kvbm_object_cache_hit_rate", kG, "ratio", "", kAny, kOpen,
+     kNone, kDySource},
+    {"kvbm", "object", S::kTierLoadBlocks, "kvbm_onboard_blocks_o2d", kC, "blocks", "", kAny, kOpen,
+     kNone, kDySource},
+    {"kvbm", "object", S::kTierStoreBlocks, "kvbm_offload_blocks_d2o", kC, "blocks", "", kAny,
+     kOpen, kNone, kDySource},
+    {"kvbm", "object", S::kTierLoadBytes, "kvbm_onboard_bytes_object", kC, "bytes", "", kAny, kOpen,
+     kNone, kDySource},
+    {"kvbm", "object", S::kTierStoreBytes, "kvbm_offload_bytes_object", kC, "bytes", "", kAny,
+     kOpen, kNone, kDySource},
+    {"mooncake", "", S::kHostBytes, "master_allocated_bytes", kG, "bytes", "", kAny, kOpen, kNone,
+     kMmSource},
+    {"mooncake", "", S::kHostBytesTotal, "master_total_capacity_bytes", kG, "bytes", "", kAny,
+     kOpen, kNone, kMmSource},
+    {"mooncake", "", S::kHostEvictions, "master_evicted_key_count", kC, "objects", "", kAny, kOpen,
+     kNone, kMmSource},
+    {"mooncake", "", S::kStoresRefused, "master_put_start_alloc_failures_total", kC, "stores", "",
+     kAny, kOpen, kNone, kMmSource},
+    {"mooncake", "", S::kLoadBytes, "mooncake_transfer_read_bytes", kC, "bytes", "", kAny, kOpen,
+     kNone, kMcSource},
+    {"mooncake", "", S::kStoreBytes, "mooncake_transfer_write_bytes", kC, "bytes", "", kAny, kOpen,
+     kNone, kMcSource},
+    {"mooncake", "", S::kTierLoadBytes, "mooncake_ssd_read_bytes_total", kC, "bytes", "", kAny,
+     kOpen, kNone, kMcSource},
+    {"mooncake", "", S::kTierStoreBytes, "mooncake_ssd_write_bytes_total", kC, "bytes", "", kAny,
+     kOpen, kNone, kMcSource},
+    {"aibrix", "", S::kExternalQueries, "vllm:kv_cache_ol_iteration_tokens_sum", kC, "tokens",
+     kAbAcquire, kAny, kOpen, kNone, kAbSource},
+    {"aibrix", "", S::kExternalHits, "vllm:kv_cache_ol_iteration_fetched_tokens_sum", kC, "tokens",
+     kAbAcquire, kAny, kOpen, kNone, kAbSource},
+    {"aibrix", "", S::kHostBytes, "vllm:kv_cache_ol_used", kG, "bytes", kAbL1, kAny, kOpen, kNone,
+     kAbSource},
+    {"aibrix", "", S::kHostBytesTotal, "vllm:kv_cache_ol_capacity", kG, "bytes", kAbL1, kAny, kOpen,
+     kNone, kAbSource},
+    {"flexkv", "", S::kHostHits, "flexkv_py_cache_hit_blocks_total", kC, "blocks", "device=\"cpu\"",
+     kAny, kOpen, kNone, kFkSource},
+    {"flexkv", "", S::kExternalMisses, "flexkv_py_cache_miss_blocks_total", kC, "blocks", "", kAny,
+     kOpen, kNone, kFkSource},
+    {"flexkv", "", S::kHostBlocksFree, "flexkv_py_mempool_free_blocks", kG, "blocks",
+     "device=\"cpu\"", kAny, kOpen, kNone, kFkSource},
+    {"flexkv", "", S::kHostBlocksTotal, "flexkv_py_mempool_total_blocks", kG, "blocks",
+     "device=\"cpu\"", kAny, kOpen, kNone, kFkSource},
+    {"flexkv", "", S::kHostEvictions, "flexkv_py_evicted_blocks_total", kC, "blocks",
+     "device=\"cpu\"", kAny, kOpen, kNone, kFkSource},
+    {"flexkv", "", S::kLoadBytes, "flexkv_py_transfer_bytes_total", kC, "bytes", kFkLoad, kAny,
+     kOpen, kNone, kFkSource},
+    {"flexkv", "", S::kStoreBytes, "flexkv_py_transfer_bytes_total", kC, "bytes", kFkStore, kAny,
+     kOpen, kNone, kFkSource},
+    {"flexkv", "", S::kLoadBlocks, "flexkv_py_transfer_blocks_total", kC, "blocks", kFkLoad, kAny,
+     kOpen, kNone, kFkSource},
+    {"flexkv", "", S::kStoreBlocks, "flexkv_py_transfer_blocks_total", kC, "blocks", kFkStore, kAny,
+     kOpen, kNone, kFkSource},
+    {"flexkv", "nvme", S::kTierLoadBytes, "flexkv_py_transfer_bytes_total", kC, "bytes",
+     kFkDiskLoad, kAny, kOpen, kNone, kFkSource},
+    {"flexkv", "nvme", S::kTierStoreBytes, "flexkv_py_transfer_bytes_total", kC, "bytes",
+     kFkDiskStore, kAny, kOpen, kNone, kFkSource},
+    {"flexkv", "nvme", S::kTierLoadBlocks, "flexkv_py_transfer_blocks_total", kC, "blocks",
+     kFkDiskLoad, kAny, kOpen, kNone, kFkSource},
+    {"flexkv", "nvme", S::kTierStoreBlocks, "flexkv_py_transfer_blocks_total", kC, "blocks",
+     kFkDiskStore, kAny, kOpen, kNone, kFkSource},
     {"node_exporter", "", S::kHostMemoryAvailable, "node_memory_MemAvailable_bytes", kG, "bytes",
      "", kAny, kOpen, kNone, kNodeSource},
     {"node_exporter", "", S::kHostMemoryTotal, "node_memory_MemTotal_bytes", kG, "bytes", "", kAny,

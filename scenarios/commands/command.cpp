@@ -89,59 +89,58 @@ JsonSource open_scenario_source(const std::string& path, const CommonOptions& co
   } catch (const InputError& e) {
     if (e.fault() != Fault::kUsage) throw;
     if (!ends(".yaml") && !ends(".yml") && !ends(".sh") && !ends(".log")) throw;
-    throw InputError(e.fault(), {path, 0, ""},
-                     fmt::format("is no scenario; `spillway init {}` makes one of a manifest, a "
-                                 "command or a log",
-                                 path));
+    throw InputError(
+        e.fault(), {path, 0, ""},
+        fmt::format("is no scenario; give it to --from-engine-config, or let `spillway "
+                    "scenario from {}` make one",
+                    path));
   }
+}
+
+std::vector<std::string> ScenarioInput::paths() const {
+  std::vector<std::string> out = engine.files;
+  if (!scenario.empty()) out.push_back(scenario);
+  return out;
 }
 
 void add_scenario_input(Verb& command, ScenarioInput& input, const std::string& what) {
   Option& file = command.add("SCENARIO", input.scenario, kinds::kScenario, what);
-  Option& vllm = command.add("--vllm", input.vllm, kinds::kCommandLine,
-                             "In place of SCENARIO: the engine's command line, 'vllm serve ...' "
-                             "(`spillway init` makes a file of it)");
+  Option& from = command.add(
+      "--from-engine-config", input.engine.files, kinds::kFile,
+      "In place of SCENARIO: the engine's configuration in one or more files, or its command line "
+      "in quotes (`spillway scenario from` writes the scenario that this makes)");
+  Option& vllm = command.add("--vllm", input.engine.vllm, kinds::kCommandLine,
+                             "In place of SCENARIO: the engine's command line, 'vllm serve ...'");
+  file.excludes(from);
   file.excludes(vllm);
-  command
-      .add("--gpu", input.gpu, kinds::kGpu,
-           "With --vllm: the GPU (default: one that holds the model)")
-      .needs(vllm);
-  command
-      .add("--trace", input.trace, kinds::kFile, "With --vllm: the traffic (default: made-up chat)")
-      .needs(vllm);
-  command
-      .add("--config", input.config, kinds::kFile,
-           "With --vllm: config.json of a model outside the "
-           "catalogue")
-      .needs(vllm);
-  command
-      .add("--release", input.release, kinds::kRelease, "With --vllm: vLLM's release, e.g. 0.9.1")
-      .needs(vllm);
+  add_engine_options(command, input.engine, "With --from-engine-config or --vllm: ");
 }
 
 JsonSource open_scenario_source(const ScenarioInput& input, const CommonOptions& common,
                                 Notes& assumed) {
-  if (input.vllm.empty() && input.scenario.empty()) {
-    throw InputError(Fault::kUsage, {"", 0, ""},
-                     "SCENARIO is required, or --vllm 'vllm serve ...'");
+  if (!input.engine.given()) {
+    if (const std::string option = input.engine.typed_option(); !option.empty()) {
+      throw InputError(Fault::kUsage, {option, 0, ""}, "needs --from-engine-config or --vllm");
+    }
+    if (input.scenario.empty()) {
+      throw InputError(Fault::kUsage, {"", 0, ""},
+                       "SCENARIO is required, or --from-engine-config FILE, or --vllm 'vllm serve "
+                       "...'");
+    }
+    return open_scenario_source(input.scenario, common);
   }
-  if (input.vllm.empty()) return open_scenario_source(input.scenario, common);
-  IntakeOptions options;
-  options.gpu = input.gpu;
-  options.trace = input.trace;
-  options.config = input.config;
-  options.release = input.release;
-  const Intake intake = make_scenario({{"--vllm", input.vllm}}, options);
+  const Intake intake = make_scenario(texts_of(input.engine), input.engine.intake);
   for (const Remark& remark : intake.draft.remarks()) {
-    if (remark.standing != Standing::kAssumed && remark.standing != Standing::kNotModelled)
-      continue;
+    if (remark.standing == Standing::kUsed || remark.standing == Standing::kNoEffect) continue;
     if (intake.model_assumed && remark.what.starts_with("model")) {
-      throw InputError(Fault::kUsage, {"--vllm", 0, ""},
+      throw InputError(Fault::kUsage, {intake.source, 0, ""},
                        fmt::format("{}: {}", remark.what, remark.why));
     }
     assumed.push_back(study_note("setting-assumed", {{"what", remark.what}, {"why", remark.why}}));
   }
-  return with_options(JsonSource::from_text("--vllm", intake.draft.text()), common);
+  // No path: what is relative in the scenario is so to the current folder.
+  const char* const name = input.engine.files.empty() ? "--vllm" : "--from-engine-config";
+  return with_options(JsonSource::from_text(name, intake.draft.text()), common);
 }
 
 void make_directory(const std::string& path) {
@@ -222,23 +221,32 @@ void print_report(const Report& report, const CommonOptions& common) {
   if (!common.json_only()) write_report(report, "text", "-", common);
 }
 
-void print_listing(const std::string& title, Table table, nlohmann::json inputs,
-                   const CommonOptions& common) {
-  std::vector<ListRow> rows(table.rows.size());
-  for (std::size_t at = 0; at < rows.size(); ++at) {
-    const std::vector<std::string>& cells = table.rows[at];
-    for (std::size_t i = 0; i < cells.size(); ++i) rows[at][table.header[i]] = cells[i];
+void print_listing(const std::string& title, std::vector<Table> shown, std::span<const Table> rows,
+                   nlohmann::json inputs, const CommonOptions& common) {
+  std::vector<ListRow> told;
+  for (const Table& table : rows) {
+    for (const std::vector<std::string>& cells : table.rows) {
+      ListRow& row = told.emplace_back();
+      for (std::size_t i = 0; i < cells.size(); ++i) row[table.header[i]] = cells[i];
+    }
   }
   Document document;
   document.kind = "list";
   document.inputs = std::move(inputs);
-  document.results = to_document(rows);
+  document.results = to_document(told);
   write_document(document, common, "list");
   Report report;
   report.title = title;
   report.sections.emplace_back();
-  report.sections.back().tables.push_back(std::move(table));
+  report.sections.back().tables = std::move(shown);
   print_report(report, common);
+}
+
+void print_listing(const std::string& title, Table table, nlohmann::json inputs,
+                   const CommonOptions& common) {
+  const Table rows = table;
+  print_listing(title, std::vector<Table>{std::move(table)}, std::span(&rows, 1), std::move(inputs),
+                common);
 }
 
 void print_notes(const Notes& notes, const CommonOptions& common, const NoteRoom& room) {

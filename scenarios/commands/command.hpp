@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "reports/document.hpp"
 #include "reports/notes/notes.hpp"
 #include "reports/report.hpp"
+#include "scenarios/commands/engine_input.hpp"
 #include "scenarios/commands/tree/verb.hpp"
 #include "scenarios/scenario/config/json_source.hpp"
 
@@ -51,19 +53,15 @@ std::pair<Verb&, Options&> add_command(Verb& parent, const std::string& name,
 /// Throws InputError (exit 2): --set means nothing to this verb.
 [[noreturn]] void refuse_set(const Verb& verb);
 
-/// What a verb simulates: a scenario file, or the engine's own command line.
+/// What a verb simulates: a scenario file, or an engine's own configuration.
 struct ScenarioInput {
   std::string scenario;
-  std::string vllm;
-  std::string gpu;
-  std::string trace;
-  std::string config;
-  std::string release;
+  EngineInput engine;
 
-  /// The file; empty for a command line, which is no file.
-  const std::string& path() const { return scenario; }
+  /// The files that are read.
+  std::vector<std::string> paths() const;
 };
-/// SCENARIO, --vllm and what goes with it; `what` describes the file.
+/// SCENARIO, --from-engine-config, --vllm and what goes with them; `what` describes the file.
 void add_scenario_input(Verb& command, ScenarioInput& input, const std::string& what);
 
 /// Every verb, in the order of the help.
@@ -77,8 +75,8 @@ std::optional<std::uint64_t> seed_of(const CommonOptions& common);
 
 /// Reads a scenario file and applies --set and --seed.
 JsonSource open_scenario_source(const std::string& path, const CommonOptions& common);
-/// The same of a command line; what was assumed is told on standard error and goes to `assumed`.
-/// Throws InputError (exit 2) where the model is not known.
+/// The same of an engine's configuration; what was assumed is told on standard error and goes to
+/// `assumed`. Throws InputError (exit 2) where the model is not known.
 JsonSource open_scenario_source(const ScenarioInput& input, const CommonOptions& common,
                                 Notes& assumed);
 
@@ -101,7 +99,10 @@ void write_report(const Report& report, const std::string& format, const std::st
 void print(const std::string& text);
 /// Prints a report as text on standard output, unless that belongs to the JSON document.
 void print_report(const Report& report, const CommonOptions& common);
-/// Prints a table of the tool's own, and writes its rows as a document of kind list.
+/// Prints tables of the tool's own, and writes rows as a document of kind list.
+void print_listing(const std::string& title, std::vector<Table> shown, std::span<const Table> rows,
+                   nlohmann::json inputs, const CommonOptions& common);
+/// The same of one table, whose rows are those of the document.
 void print_listing(const std::string& title, Table table, nlohmann::json inputs,
                    const CommonOptions& common);
 /// To standard error, unless --quiet; with --notes all of them, in full.

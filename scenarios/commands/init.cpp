@@ -1,5 +1,6 @@
-// `spillway init`: a scenario from what people have: a command line, a manifest, a log, a
-// config.json. Each value stands with its origin; what was assumed is told first.
+// `spillway scenario from`, and `spillway init`, its other name: a scenario from what people have:
+// a command line, a manifest, settings, a log, a config.json. Each value stands with its origin;
+// what was assumed is told first.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -9,6 +10,7 @@
 #include "reports/notes/study_notes.hpp"
 #include "reports/shell_word.hpp"
 #include "scenarios/commands/command.hpp"
+#include "scenarios/commands/engine_input.hpp"
 #include "scenarios/commands/init_fields.hpp"
 #include "scenarios/scenario/intake/intake.hpp"
 #include "sim/input_file.hpp"
@@ -19,9 +21,7 @@ namespace spillway {
 namespace {
 
 struct InitOptions {
-  std::vector<std::string> files;
-  std::string vllm;
-  IntakeOptions intake;
+  EngineInput input;
   bool force = false;
   CommonOptions common;
 };
@@ -37,23 +37,6 @@ constexpr StandingHeading kStandings[] = {
     {Standing::kUnknown, "Unknown: left out"},
     {Standing::kUsed, "Used"},
     {Standing::kNoEffect, "No effect on KV cache or step times"}};
-
-std::vector<IntakeText> read_inputs(const InitOptions& options) {
-  std::vector<IntakeText> out;
-  for (const std::string& file : options.files) {
-    std::error_code none;
-    // A command line in quotes, where a file was expected.
-    if (file.find(' ') != std::string::npos && !std::filesystem::exists(file, none)) {
-      out.push_back({"command line", file});
-    } else if (file == "-") {
-      out.push_back({"standard input", read_text_file("-")});
-    } else {
-      out.push_back({file, read_text_file(file)});
-    }
-  }
-  if (!options.vllm.empty()) out.push_back({"--vllm", options.vllm});
-  return out;
-}
 
 /// A scenario that somebody changed is never written over.
 void check_free(const std::string& path, const std::string& text, bool force) {
@@ -98,22 +81,24 @@ int run(const InitOptions& typed) {
   InitOptions options = typed;
   const CommonOptions& common = options.common;
   const std::string out = common.out;
-  const std::vector<IntakeText> inputs = read_inputs(options);
+  const std::vector<IntakeText> inputs = texts_of(options.input);
   if (!out.empty()) {
     if (std::filesystem::is_directory(out)) {
       throw InputError(Fault::kUsage, {"--out", 0, ""},
                        fmt::format("expected a file such as mine.json, found the folder {}", out));
     }
-    options.intake.folder = std::filesystem::path(out).parent_path().string();
-    if (options.intake.folder.empty()) options.intake.folder = ".";
-    make_directory(options.intake.folder);
+    options.input.intake.folder = std::filesystem::path(out).parent_path().string();
+    if (options.input.intake.folder.empty()) options.input.intake.folder = ".";
+    make_directory(options.input.intake.folder);
   }
-  const Intake intake = make_scenario(inputs, options.intake);
-  std::string text = fmt::format("// Made by `spillway init` from {}.\n", intake.source);
+  const Intake intake = make_scenario(inputs, options.input.intake);
+  std::string text =
+      fmt::format("// Made by `spillway scenario from` from {}.\n", printable(intake.source));
   text += "// What is marked ASSUMED nobody said: put your own values there.\n";
+  text += ignored_comments(intake.draft);
   text += intake.draft.text();
   if (!out.empty()) {
-    refuse_own_inputs(common, options.files, {out});
+    refuse_own_inputs(common, options.input.files, {out});
     check_free(out, text, options.force);
     write_file(out, text);
   }
@@ -140,38 +125,45 @@ int run(const InitOptions& typed) {
   return 0;
 }
 
-}  // namespace
-
-void add_init(Verb& program) {
+/// Both names of the verb take the same.
+void add_from(Verb& parent, const std::string& name, const std::string& summary,
+              const std::string& call) {
   auto [command, options] = add_command<InitOptions>(
-      program, "init", "A scenario from an engine's command, a manifest, a log or a config.json",
-      "  spillway init --vllm 'vllm serve Qwen/Qwen3-14B --max-num-seqs 128' --gpu H100 --out "
-      "chat.json\n"
-      "  spillway init deployment.yaml --trace mine.jsonl.gz --out deployed.json\n"
-      "  spillway init server.log --config config.json\n",
+      parent, name, summary,
+      fmt::format("  spillway {0} 'vllm serve Qwen/Qwen3-14B --max-num-seqs 128' --gpu H100 --out "
+                  "chat.json\n"
+                  "  spillway {0} values.yaml --trace mine.jsonl.gz --out deployed.json\n"
+                  "  spillway {0} serve.sh lmcache.yaml\n"
+                  "  spillway {0} server.log --config config.json\n",
+                  call),
       run);
-  command.add("FILE", options.files, kinds::kFile,
-              "Command (a script, or - for standard input), Kubernetes manifest or Helm "
-              "values, server log, config.json");
-  command.add("--vllm", options.vllm, kinds::kCommandLine,
-              "The engine's command line: 'vllm serve ...', 'python3 -m sglang.launch_server ...', "
-              "'trtllm-serve ...'");
-  command.add("--gpu", options.intake.gpu, kinds::kGpu,
-              "GPU; H100:3g.40gb is a MIG slice (default: what the input names, else the "
-              "smallest of H100, H200, B200 that holds the model)");
-  command.add("--model", options.intake.model, kinds::kModel, "Model, in place of the input's");
-  command.add("--config", options.intake.config, kinds::kFile,
-              "config.json of a model outside the catalogue");
-  command.add("--release", options.intake.release, kinds::kRelease,
-              "vLLM's release, e.g. 0.9.1 (default: what the input names, else the newest)");
-  command.add("--trace", options.intake.trace, kinds::kFile,
-              "Traffic (default: made-up chat sessions)");
-  command.add(
-      "--pick", options.intake.pick, kinds::kText,
-      "Which of several starts of vLLM: its number, or the name of its container or workload");
+  command.add("INPUT", options.input.files, kinds::kFile,
+              "A command line in quotes, or files: a script (- for standard input), Kubernetes "
+              "manifest, Helm values, settings, server log, config.json");
+  command.add("--vllm", options.input.vllm, kinds::kCommandLine,
+              "The same as INPUT: the engine's command line, 'vllm serve ...', 'python3 -m "
+              "sglang.launch_server ...', 'trtllm-serve ...'");
+  add_engine_options(command, options.input);
   command.add_flag("--force", options.force, "Write over a scenario that is there");
   command.option("--out").describe(kinds::kFile,
                                    "Scenario file to write (default: standard output)");
+}
+
+}  // namespace
+
+void add_scenario(Verb& program) {
+  Verb& scenario = program.add_verb(
+      "scenario", "Make a scenario from an engine's configuration",
+      "  spillway scenario from 'vllm serve Qwen/Qwen3-14B --max-num-seqs 128' --out chat.json\n"
+      "  spillway scenario from deployment.yaml\n");
+  add_from(scenario, "from",
+           "Print a scenario from an engine's command, manifest, settings or log: each value with "
+           "its origin, and what was ignored",
+           "scenario from");
+}
+
+void add_init(Verb& program) {
+  add_from(program, "init", "The other name of `spillway scenario from`", "init");
 }
 
 }  // namespace spillway

@@ -15,6 +15,7 @@
 #include "reports/ops/engine_metrics.hpp"
 #include "reports/renderers/renderer.hpp"
 #include "scenarios/commands/command.hpp"
+#include "scenarios/commands/engines_page.hpp"
 #include "scenarios/scenario/bundled_files.hpp"
 #include "scenarios/scenario/sections/known_models.hpp"
 #include "traces/catalogue.hpp"
@@ -227,6 +228,15 @@ void add_model(const ListOptions& options) {
   fmt::print("Added {}: {}\n\n", added.model.spec->name, added.path);
 }
 
+/// The presets, and what each engine does with its KV. In the document rows of knobs have no
+/// preset.
+void print_engines(nlohmann::json inputs, const CommonOptions& common) {
+  std::vector<Table> shown = {engines()};
+  for (Table& table : knob_tables()) shown.push_back(std::move(table));
+  const std::vector<Table> rows = {engines(), knob_rows()};
+  print_listing("engines", std::move(shown), rows, std::move(inputs), common);
+}
+
 int run(const ListOptions& options) {
   check_writable(options.common);
   const Catalogue& catalogue =
@@ -236,6 +246,10 @@ int run(const ListOptions& options) {
   }
   add_model(options);
   nlohmann::json inputs = {{"catalogue", catalogue.name}};
+  if (catalogue.table == engines) {
+    print_engines(std::move(inputs), options.common);
+    return 0;
+  }
   if (!options.engine.empty()) inputs["engine"] = options.engine;
   print_listing(std::string(catalogue.name),
                 options.engine.empty() ? catalogue.table() : metrics_of(options.engine),
@@ -262,7 +276,8 @@ void add_list(Verb& program) {
                                run);
   command
       .add("CATALOGUE", options.what, kCatalogue,
-           "policies, parameters (of policies), engines, models, gpus, formats (of traces), "
+           "policies, parameters (of policies), engines (presets and knobs), models, gpus, formats "
+           "(of traces), "
            "links, scenarios, metrics (of engines) or reports (formats of results)")
       .require();
   command.add("--engine", options.engine, kinds::kEngine,

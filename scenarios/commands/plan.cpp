@@ -116,7 +116,9 @@ int run(const PlanVerb& verb) {
   const Notes applied = apply_options(source, verb);
   append(said, applied);
   const Scenario scenario = load_scenario(source);
-  refuse_own_inputs(common, {verb.input.path(), scenario.workload->trace}, paths_of(outputs));
+  std::vector<std::string> inputs = verb.input.paths();
+  inputs.push_back(scenario.workload->trace);
+  refuse_own_inputs(common, inputs, paths_of(outputs));
   if (verb.other_recordings && scenario.plan->replications == 1) {
     throw InputError(Fault::kUsage, {"--other-recordings", 0, ""},
                      "widens confidence, and plan.replications 1 has none; expected 5 or more");
@@ -187,6 +189,7 @@ void add_plan(Verb& program) {
   auto [command, verb] = add_command<PlanVerb>(
       program, "plan", "Find the sizes that meet the SLO, and how sure that is",
       "  spillway plan scenarios/library/quickstart.json --out out/quickstart\n"
+      "  spillway plan --from-engine-config values.yaml --trace mine.jsonl.gz --replications 1\n"
       "  spillway plan s.json --recipe compare-policies\n"
       "  spillway plan s.json --set 'plan.sizes=[\"0GiB\",\"64GiB\",\"256GiB\"]' --json -\n"
       "  spillway plan s.json --replications 1    # the workload itself, once: no interval\n",

@@ -88,7 +88,9 @@ int run(const RunVerbOptions& options) {
   const JsonSource source = open_scenario_source(options.input, common, assumed);
   Scenario scenario = load_scenario(source);
   check_hardware_here(scenario, options.strict);
-  refuse_own_inputs(common, {options.input.path(), scenario.workload->trace}, paths_of(outputs));
+  std::vector<std::string> inputs = options.input.paths();
+  inputs.push_back(scenario.workload->trace);
+  refuse_own_inputs(common, inputs, paths_of(outputs));
 
   Progress reading("reading", "MB", !common.quiet);
   const Workload workload = open_workload(scenario, reading.reader());
@@ -168,6 +170,7 @@ void add_run(Verb& program) {
       program, "run", "Simulate one scenario with the clock",
       "  spillway run scenarios/library/quickstart.json\n"
       "  spillway run s.json --set tiers.0.capacity=256GiB --out results\n"
+      "  spillway run --from-engine-config serve.sh lmcache.yaml --trace mine.jsonl.gz\n"
       "  spillway run s.json --json - --output kind=requests,path=rows.csv\n"
       "  spillway run s.json --output kind=perfetto,path=trace.json --trace-window "
       "120s+60s\n",

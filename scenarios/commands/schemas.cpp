@@ -11,6 +11,7 @@
 #include "reports/plan/flags_fields.hpp"
 #include "reports/plan/plan_fields.hpp"
 #include "reports/run/run_fields.hpp"
+#include "scenarios/commands/engines_page.hpp"
 #include "scenarios/commands/init_fields.hpp"
 #include "scenarios/commands/kvsize_fields.hpp"
 #include "scenarios/commands/mrc_fields.hpp"
@@ -207,6 +208,7 @@ constexpr SchemaEntry kSchemas[] = {
     {"case", "scenarios/schema/case.schema.json", case_schema},
     {"keys", "scenarios/KEYS.md", keys_page},
     {"metrics", "reports/METRICS.md", metrics_page},
+    {"engines", "scenarios/ENGINES.md", engines_page},
 };
 
 }  // namespace

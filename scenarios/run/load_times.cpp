@@ -33,7 +33,9 @@ class LoadTimes {
 
  private:
   void add_tier(const TierChoice& tier) {
-    const std::uint32_t pool = s_.engine.usable_blocks() * s_.engine.block_tokens;
+    const bool pooled = s_.engine.family != EngineFamily::kMooncake;
+    const std::uint32_t pool =
+        pooled ? s_.engine.usable_blocks() * s_.engine.block_tokens : kLongest;
     const std::uint32_t model = s_.engine.max_model_len;
     const std::uint32_t most = std::min(kLongest, model > 0 ? std::min(model, pool) : pool);
     for (std::uint32_t tokens = std::max(kShortest, step_); tokens <= most; tokens *= 2) {
@@ -74,6 +76,8 @@ class LoadTimes {
     if (s_.engine.family == EngineFamily::kTrtllm) {  // straight to the GPU, block by block
       return read(tier, Bytes(bytes.count() / chunks)) * chunks;
     }
+    // One job, straight to the GPU from either tier.
+    if (s_.engine.family == EngineFamily::kMooncake) return tier.up ? read(tier, bytes) : climb;
     // LMCache reads a disk chunk by chunk.
     const bool each = s_.engine.connector == ConnectorKind::kLmcache && tier.kind() == "nvme";
     const std::int64_t jobs = each ? chunks : 1;

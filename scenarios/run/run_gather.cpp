@@ -137,7 +137,7 @@ RunResult RunWiring::gather(const Cluster& cluster, RunResult r) const {
     }
     gather_behind(r, cluster[i].stats().levels);
     if (keeps_chunks()) gather_chunks(cluster[i], i, r);
-    if (s_.engine.is_kvbm()) gather_kvbm(cluster[i], r);
+    if (s_.engine.attached()) gather_attached(cluster[i], r);
   }
   name_media(series, r);
   for (std::size_t store = 0; store < stores().size(); ++store) gather_devices(cluster, store, r);
@@ -183,6 +183,7 @@ void RunWiring::name_media(std::size_t series, RunResult& r) const {
 }
 
 std::uint32_t RunWiring::chunk_tokens() const {
+  if (mooncake()) return s_.engine.block_tokens;
   switch (s_.engine.connector) {
     case ConnectorKind::kLmcache:
       return s_.engine.lmcache.chunk_tokens;
@@ -193,8 +194,8 @@ std::uint32_t RunWiring::chunk_tokens() const {
   }
 }
 
-/// What an engine did in KVBM's tiers, in blocks.
-void RunWiring::gather_kvbm(const Engine& engine, RunResult& r) const {
+/// What an engine did in the tiers of an attached store, in blocks.
+void RunWiring::gather_attached(const Engine& engine, RunResult& r) const {
   const EngineStats stats = engine.stats();
   for (std::size_t i = 0; i < stats.chunk_tiers.size(); ++i) {
     const ChunkTierStats& c = stats.chunk_tiers[i];
@@ -279,9 +280,10 @@ void RunWiring::name_storage_links(std::size_t store, std::uint32_t engine,
                                    RunResult& r) const {
   const TierChoice& tier = *stores()[store];
   const StorageServerSpec device = server(store, places_.place(tier.scope, engine));
-  const std::string near(tier.storage->direct ? "hbm"
-                         : has_storage()      ? TierChoice::kHost
-                                              : std::string_view(s_.tier->name));
+  const std::string near(mooncake()             ? std::string_view(s_.tier->name)
+                         : tier.storage->direct ? "hbm"
+                         : has_storage()        ? TierChoice::kHost
+                                                : std::string_view(s_.tier->name));
   const std::vector<StorageClientConfig> all = clients(store, engine);
   for (std::size_t rank = 0; rank < all.size(); ++rank) {
     const std::string whose = all.size() == 1 ? "" : fmt::format("/rank{}", rank);
@@ -308,7 +310,8 @@ void RunWiring::name_storage_links(std::size_t store, std::uint32_t engine,
       r.series[series + number].name = l.name;
     };
     name_link(StorageOp::kWrite, "write", near, tier.name);
-    name_link(StorageOp::kRead, "read", tier.name, s_.engine.is_kvbm() ? "hbm" : near);
+    const bool straight = mooncake() || s_.engine.is_kvbm();
+    name_link(StorageOp::kRead, "read", tier.name, straight ? "hbm" : near);
   }
 }
 
@@ -346,7 +349,8 @@ void RunWiring::tell_busy(const Cluster& cluster,
 /// Bytes and times are summed, latencies pooled, and wear is that of an average drive.
 void RunWiring::gather_devices(const Cluster& cluster, std::size_t store, RunResult& r) const {
   const TierChoice& choice = *stores()[store];
-  const std::size_t tier = store + (has_storage() ? 1 : hybrid() ? 3 : 2);
+  const bool first = has_storage() && !s_.tier->by_links;  // of those that have devices
+  const std::size_t tier = store + (first ? 1 : hybrid() ? 3 : 2);
   const StorageSpec spec = server(store, 0).spec;
   LatencySamples loads;
   DeviceWear wear;

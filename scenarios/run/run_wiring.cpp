@@ -191,7 +191,8 @@ NetworkSpec RunWiring::network() const {
   if (!keeps_chunks()) return out;
   if (s_.tier->by_links) {
     const auto lane_of = [](const LinkChoice& link) {
-      return TierLane{link.name, link.latency, link.bytes_per_second};
+      const auto rate = static_cast<std::int64_t>(link.make()->capacity().value());
+      return TierLane{link.name, link.latency, rate};
     };
     lay(*s_.tier, lane_of(*s_.down), lane_of(*s_.up), kAny, kAny);
   }
@@ -204,8 +205,13 @@ NetworkSpec RunWiring::network() const {
   return out;
 }
 
+bool RunWiring::mooncake() const {
+  return s_.engine.family == EngineFamily::kMooncake;
+}
+
+/// What it keeps in tiers below HBM it counts itself, and in bytes.
 bool RunWiring::keeps_chunks() const {
-  return tiers() > 1 && spillway::keeps_chunks(s_.engine.connector);
+  return tiers() > 1 && (mooncake() || spillway::keeps_chunks(s_.engine.connector));
 }
 
 bool RunWiring::hybrid() const {
@@ -350,22 +356,22 @@ ChunkTierConfig RunWiring::chunk_tier(std::size_t place, std::uint32_t engine) c
 }
 
 /// Host memory by the GPU's links, of one rank that stands for all; the others by their own.
-std::vector<KvbmTierConfig> RunWiring::kvbm(std::uint32_t engine) const {
-  std::vector<KvbmTierConfig> out(1 + s_.behind.size());
+std::vector<AttachedTierConfig> RunWiring::attached(std::uint32_t engine) const {
+  std::vector<AttachedTierConfig> out(1 + s_.behind.size());
   const auto host_way = [&](std::uint32_t number, const LinkChoice& link) {
-    return KvbmWay{places_.first_lane(engine) + number, link.make(),
-                   link.affine ? link.latency : Duration(0), s_.engine.block_bytes,
-                   s_.engine.copies_per_block};
+    return AttachedWay{places_.first_lane(engine) + number, link.make(),
+                       link.affine ? link.latency : Duration(0), s_.engine.block_bytes,
+                       s_.engine.copies_per_block};
   };
   out[0] = {tier_blocks_, false, host_way(kDownLink, *s_.down), host_way(kUpLink, *s_.up)};
   for (std::size_t i = 0; i < s_.behind.size(); ++i) {
     const TierChoice& tier = s_.behind[i];
     const StorageClientConfig numbers = clients(i, engine)[0];
     const auto way = [&](std::uint32_t link, const TierLane& lane) {
-      return KvbmWay{link, make_affine_link(lane.latency, lane.bytes_per_second), lane.latency,
-                     s_.tier_block_bytes(), 1};
+      return AttachedWay{link, make_affine_link(lane.latency, lane.bytes_per_second), lane.latency,
+                         s_.tier_block_bytes(), 1};
     };
-    const bool filtered = s_.engine.kvbm.filter && tier.kind() == "nvme";
+    const bool filtered = s_.engine.is_kvbm() && s_.engine.kvbm.filter && tier.kind() == "nvme";
     out[i + 1] = {s_.tier_blocks(tier.capacity), filtered, way(numbers.write_link, *tier.down),
                   way(numbers.read_link, *tier.up)};
   }
@@ -411,8 +417,8 @@ EngineParts RunWiring::parts(std::uint32_t engine) const {
     out.chunked = chunked(engine);
     if (!hybrid()) return out;
   }
-  if (s_.engine.is_kvbm()) {
-    out.kvbm = kvbm(engine);
+  if (s_.engine.attached()) {
+    out.attached = attached(engine);
     return out;
   }
   out.lower = std::make_unique<LowerTierConfig>();

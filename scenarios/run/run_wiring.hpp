@@ -19,7 +19,7 @@ namespace spillway {
 
 struct ChunkTierConfig;
 struct ChunkedConfig;
-struct KvbmTierConfig;
+struct AttachedTierConfig;
 struct LinkChoice;
 struct Scenario;
 struct TierChoice;
@@ -66,15 +66,16 @@ class RunWiring {
   /// Other engines find in the tier what this one wrote.
   bool shared(const TierChoice& tier, std::uint32_t engine) const;
   std::uint32_t stores_of(std::size_t i) const;
+  bool mooncake() const;
   bool keeps_chunks() const;
   bool hybrid() const;
   std::uint32_t chunk_tokens() const;
   /// The way to a tier by links of the scenario, at one place: the first of two lanes.
   std::uint32_t tier_lane(const TierChoice& tier, std::uint32_t place) const;
   std::unique_ptr<ChunkedConfig> chunked(std::uint32_t engine) const;
-  std::vector<KvbmTierConfig> kvbm(std::uint32_t engine) const;
+  std::vector<AttachedTierConfig> attached(std::uint32_t engine) const;
   ChunkTierConfig chunk_tier(std::size_t place, std::uint32_t engine) const;
-  void gather_kvbm(const Engine& engine, RunResult& r) const;
+  void gather_attached(const Engine& engine, RunResult& r) const;
   void gather_chunks(const Engine& engine, std::uint32_t number, RunResult& r) const;
   const LinkChoice& rank_link(std::uint32_t rank, bool down) const;
   /// The `number`-th of an engine.

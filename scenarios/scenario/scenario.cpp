@@ -189,7 +189,7 @@ std::uint64_t Scenario::tier_blocks(const Capacity& capacity) const {
             std::max<std::int64_t>(capacity.count > 0 ? 1 : 0, capacity.count / block));
       }
       if (engine.simple_offload()) return block_pool_blocks(engine, capacity.count);
-      if (engine.is_kvbm()) {  // without pages
+      if (engine.attached()) {  // without pages
         return static_cast<std::uint64_t>(capacity.count / tier_block_bytes().count());
       }
       break;
@@ -266,6 +266,7 @@ Scenario load_scenario(const JsonSource& source) {
   read_sweep(top, s);
   read_host(top, s);
   check_v0(top, s);
+  check_mooncake(top, s);
   s.settings = settings_of(source, ScenarioKeys::kTop);
   note_published(s);
   return s;

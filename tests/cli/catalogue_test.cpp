@@ -1,7 +1,9 @@
 // `spillway kvsize`, `list` and `schema`: what the tool knows.
 #include <cstdlib>
+#include <filesystem>
 #include <set>
 
+#include "models/releases/engine_knobs.hpp"
 #include "scenarios/commands/schemas.hpp"
 #include "sim/output_file.hpp"
 #include "tests/cli/scene.hpp"
@@ -159,6 +161,7 @@ TEST_CASE("list shows every catalogue, as text and as a document", "[cli]") {
     bool found = false;
     for (const json& item : document["results"]) {
       for (const json& cell : item) CHECK_FALSE(cell.get<std::string>().empty());
+      if (!item.contains(row.first)) continue;  // engines: a row of knobs, below
       const auto value = item[row.first].get<std::string>();
       found = found || value.find(row.second) != std::string::npos;
       CHECK_THAT(text.out, ContainsSubstring(value));
@@ -167,6 +170,24 @@ TEST_CASE("list shows every catalogue, as text and as a document", "[cli]") {
   }
   refused({"list", "polcies"}, 2,
           "list: unknown catalogue \"polcies\"; did you mean \"policies\"? known: ");
+}
+
+TEST_CASE("list engines shows each knob, and what proves it", "[cli]") {
+  const std::string text = test::spillway({"list", "engines"}).out;
+  const json rows = test::document_of({"list", "engines"})["results"];
+  std::size_t engines = 0;
+  for (const json& row : rows) {
+    if (row.contains("preset")) continue;
+    ++engines;
+    CHECK_THAT(text, ContainsSubstring(row["engine"].get<std::string>()));
+    CHECK(row.size() == 2 + 2 * knob_columns().size());
+    for (const KnobColumn& column : knob_columns()) {
+      const std::string name(column.name);
+      CHECK(row.contains(name));
+      CHECK(std::filesystem::exists(test::source_path(row[name + ": proof"].get<std::string>())));
+    }
+  }
+  CHECK(engines == engine_knobs().size());
 }
 
 TEST_CASE("list metrics shows what one release exports", "[cli]") {
@@ -210,7 +231,7 @@ TEST_CASE("what list names, the other verbs take", "[cli]") {
     const json rows = test::document_of({"list", catalogue})["results"];
     std::vector<std::string> out;
     for (const json& row : rows) {
-      if (row.value("kind", "") != kind) continue;
+      if (row.value("kind", "") != kind || !row.contains(column)) continue;
       out.push_back(row[column].get<std::string>());
     }
     return out;

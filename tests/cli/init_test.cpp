@@ -95,7 +95,7 @@ TEST_CASE("plan and run take a command line", "[cli]") {
   CHECK((plan.code == 0 || plan.code == 4));
   refused({"plan", "--vllm", "vllm serve $MODEL"}, 2, "model $MODEL: not in the catalogue");
   refused({"run", scene.scenario, "--vllm", kServe}, 2, "--vllm");
-  refused({"run", scene.scenario, "--gpu", "L4"}, 2, "--gpu requires --vllm");
+  refused({"run", scene.scenario, "--gpu", "L4"}, 2, "--gpu: needs --from-engine-config or --vllm");
 }
 
 }  // namespace

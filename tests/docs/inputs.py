@@ -26,6 +26,21 @@ ENGINE = {"model": "Qwen3-14B", "gpu": "H100", "engine": {"preset": "vllm"},
 MODEL = {"model_type": "llama", "hidden_size": 5120, "num_hidden_layers": 40,
          "num_attention_heads": 40, "intermediate_size": 13824, "vocab_size": 32000,
          "max_position_embeddings": 4096}
+# In order: values of production-stack, a script, and the settings that it names.
+VALUES = """servingEngineSpec:
+  modelSpec:
+  - name: chat
+    repository: lmcache/vllm-openai
+    tag: latest
+    modelURL: Qwen/Qwen3-8B
+    replicaCount: 1
+    vllmConfig: {maxModelLen: 16384, enablePrefixCaching: true}
+    lmcacheConfig: {enabled: true, cpuOffloadingBufferSize: "16"}
+"""
+SERVE = """LMCACHE_CONFIG_FILE=lmcache.yaml vllm serve Qwen/Qwen3-8B --max-model-len 16384 \\
+  --kv-transfer-config '{"kv_connector": "LMCacheConnectorV1", "kv_role": "kv_both"}'
+"""
+LMCACHE = "chunk_size: 256\nlocal_cpu: true\nmax_local_cpu_size: 16\n"
 DEPLOYMENT = """kind: Deployment
 metadata: {name: chat}
 spec:
@@ -137,6 +152,7 @@ def make(sandbox):
     shutil.copytree(sandbox.source / "scenarios", root / "scenarios",
                     ignore=shutil.ignore_patterns("*.cpp", "*.hpp"))
     shutil.copytree(sandbox.source / "traces/samples", root / "traces/samples")
+    shutil.copytree(sandbox.source / "tests/init/documented", root / "tests/init/documented")
     sandbox.run(f"spillway trace generate --out {TRACES[0]} --requests 160 --sessions-per-s 2 --turns 4 "
                 "--system-tokens 2000 --user-tokens 400")
     for name in TRACES[1:]:
@@ -150,6 +166,7 @@ def make(sandbox):
                                  "num_gpu_blocks": 2048, "engine_kwargs": {}}),
         "meta.json": json.dumps({"engine_kwargs": {}, "num_requests": 60}),
         "bench.json": bench_result(),
+        "values.yaml": VALUES, "serve.sh": SERVE, "lmcache.yaml": LMCACHE,
         "deployment.yaml": DEPLOYMENT, "config.json": json.dumps(MODEL),
         "server.log": "INFO 08-01 10:00:00 vLLM API server version 0.23.0\n"
                       "INFO 08-01 10:00:01 GPU KV cache size: 32,768 tokens\n",

@@ -9,8 +9,8 @@ absent), `resolved` keys of what `spillway run` made of it, `near` [value, share
 command, found here in the raw text, must stand in exactly one list. `flags` gives the full names of
 abbreviated flags, `hidden_flags` those that only a variable holds, `no_flags` marks inputs without any,
 and `region` has the texts around the command in files with more than one.
-refused.json: inputs that must end with one line of error and write nothing.
-Round trip: `spillway flags` of the library's scenarios, read by `init`, gives the same engine.
+refused.json: inputs that must end with one line of error and write nothing; `as` names the file.
+Round trip: `spillway flags` of the library's scenarios, read by `scenario from`, gives the same engine.
 Exit 1 where anything is wrong; NAME is a part of the names of cases.
 """
 import argparse
@@ -309,8 +309,9 @@ def check_refused(program, case, folder):
     arguments = []
     if "text" in case or "binary" in case:
         content = bytes.fromhex(case["binary"]) if "binary" in case else case["text"].encode()
-        (folder / "input").write_bytes(content)
-        arguments.append("input")
+        name = case.get("as", "input")
+        (folder / name).write_bytes(content)
+        arguments.append(name)
     arguments += [str(program.here / name) for name in case.get("files", [])]
     config = str(program.here / "cases" / "dense-float32.json")
     arguments += [value.replace("{config}", config) for value in case["options"]]
@@ -349,6 +350,8 @@ def check_round_trip(program, source, name, changes, folder):
     document = json.loads(out)
     flags, wanted = document["results"], document["inputs"]["configuration"]
     preset = flags["preset"]
+    if preset.startswith("flexkv"):
+        return [], [f"{name}: left out, FlexKV's variables are not read yet"]
     if wanted["engine"].get("swap_space") or "gpu" not in wanted or "name" not in wanted["model"]:
         why = "v0" if wanted["engine"].get("swap_space") else "names no model and GPU"
         return [], [f"{name}: left out, {why}"]
@@ -360,9 +363,9 @@ def check_round_trip(program, source, name, changes, folder):
     given = ["--vllm", command, "--gpu", wanted["gpu"]]
     if "@" in preset:
         given += ["--release", preset.split("@")[1]]
-    code, out, err = program.call("init", *given, "--out", path, "--json", "-")
+    code, out, err = program.call("scenario", "from", *given, "--out", path, "--json", "-")
     if code != 0:
-        return [f"expected that init reads what flags prints, found exit {code}: {err.strip()[:300]}"], []
+        return [f"expected that it reads what flags prints, found exit {code}: {err.strip()[:300]}"], []
     found, error = program.configuration(path, limit=5)
     if error:
         return [f"expected that it runs, found: {error}"], []

@@ -92,8 +92,8 @@ class Checker:
                 fail(f"{out}: panel {panel['id']} has a fixed data source")
             exprs += [target["expr"] for target in panel["targets"]]
         for expr in exprs:
-            for metric in re.findall(r"[a-z_]+:[a-z_:]+|\b(?:lmcache|trtllm|dynamo|node|kvbm)_\w+",
-                                     expr):
+            for metric in re.findall(r"[a-z_]+:[a-z_:]+|\b(?:lmcache|trtllm|dynamo|node|kvbm|"
+                                     r"master|mooncake|flexkv)_\w+", expr):
                 if re.sub(r"_(bucket|sum|count)$", "", metric) not in self.known and \
                         metric not in self.known:
                     fail(f"{out}: {metric} is not in the table of metrics")
@@ -270,7 +270,8 @@ def main():
                             "--set", 'plan.sizes=["0GiB","64GiB"]')
         check.sound(check.write(plan, "plan_ops"))
         for engines in ("vllm@0.24,lmcache", "sglang", "trtllm", "dynamo", "vllm@0.28",
-                        "vllm@0.25,lmcache-mp"):
+                        "vllm@0.25,lmcache-mp", "vllm@0.25,kvbm", "sglang,mooncake",
+                        "vllm@0.10,aibrix", "vllm@0.25,flexkv", "kvbm", "mooncake"):
             check.sound(check.write(plan, "other_ops", "--engine", engines))
         nothing = check.result("plan", "nothing", quickstart, "--replications", "1",
                                "--no-sensitivity", "--set", 'plan.sizes=["0GiB"]', "--set",

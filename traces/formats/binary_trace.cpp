@@ -47,7 +47,8 @@ enum : std::uint32_t {
   kLinks = 4,
   kThink = 8,
   kRetention = 16,
-  kAllColumns = 31
+  kHints = 32,
+  kAllColumns = 63
 };
 
 std::uint64_t hash_of(const Header& header) {
@@ -83,9 +84,10 @@ struct Layout {
     names = put<char>(h.tenant_bytes);
     retention = put<std::uint32_t>(has(kRetention) * h.requests);
     rules = put<char>(h.retention_bytes);
+    hints = put<StoreHints>(has(kHints) * h.requests);
   }
   Column arrival, input, output, session, tenant, after_begin, after, think, chain_begin, chain,
-      names, retention, rules;
+      names, retention, rules, hints;
   std::size_t end = aligned(sizeof(Header));
 
  private:
@@ -165,6 +167,11 @@ bool linked(const WorkloadColumns& c) {
       }
     }
   }
+  const auto asks = [](const StoreHints& h) {
+    return h.poll_interval >= Duration(0) && h.poll_interval.count() <= kMaxArrivalNs &&
+           h.polls <= kMostPolls && (h.pins & ~(StoreHints::kSoft | StoreHints::kHard)) == 0;
+  };
+  if (!std::all_of(c.hints.begin(), c.hints.end(), asks)) return false;
   return std::all_of(c.think_ns.begin(), c.think_ns.end(),
                      [](std::int64_t ns) { return ns >= kThinkUnknown && ns <= kMaxArrivalNs; });
 }
@@ -279,6 +286,7 @@ Workload open_binary_trace(const std::string& path, std::uint64_t limit) {
   c.after = file->column<RequestId>(layout.after);
   c.think_ns = file->column<std::int64_t>(layout.think);
   c.retention = file->column<std::uint32_t>(layout.retention);
+  c.hints = file->column<StoreHints>(layout.hints);
   c.chain_begin = file->column<std::uint64_t>(layout.chain_begin);
   c.chain = file->column<TraceBlockId>(layout.chain);
   c.block_tokens = header.block_tokens;
@@ -287,7 +295,7 @@ Workload open_binary_trace(const std::string& path, std::uint64_t limit) {
   for (const Layout::Column* column :
        {&layout.arrival, &layout.input, &layout.output, &layout.session, &layout.tenant,
         &layout.after_begin, &layout.after, &layout.think, &layout.chain_begin, &layout.chain,
-        &layout.names, &layout.retention, &layout.rules}) {
+        &layout.names, &layout.retention, &layout.rules, &layout.hints}) {
     const auto gap = file->column<char>(used, column->begin - used);
     if (!zeros(gap)) fail("content between the columns");
     used = column->begin + column->bytes;
@@ -325,7 +333,7 @@ void write_binary_trace(const Workload& workload, const std::string& path) {
   header.retention_bytes = static_cast<std::uint32_t>(rules.size());
   header.columns = (c.session.empty() ? 0U : kSessions) | (c.tenant.empty() ? 0U : kTenants) |
                    (c.after_begin.empty() ? 0U : kLinks) | (c.think_ns.empty() ? 0U : kThink) |
-                   (c.retention.empty() ? 0U : kRetention);
+                   (c.retention.empty() ? 0U : kRetention) | (c.hints.empty() ? 0U : kHints);
   header.content_hash = workload.content_hash();
   header.header_hash = hash_of(header);
 
@@ -349,6 +357,7 @@ void write_binary_trace(const Workload& workload, const std::string& path) {
   put(names.data(), names.size());
   put(c.retention.data(), c.retention.size_bytes());
   put(rules.data(), rules.size());
+  put(c.hints.data(), c.hints.size_bytes());
   out.commit();
 }
 

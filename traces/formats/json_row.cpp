@@ -211,6 +211,34 @@ bool JsonRows::put_retention(std::string_view key, const JsonValue& value, Trace
   return true;
 }
 
+bool JsonRows::put_hints(std::string_view key, const JsonValue& value, TraceRow& row) {
+  if (key == kPollKey) {
+    constexpr std::string_view kExpected = "an array of [milliseconds between rounds, rounds]";
+    const simdjson::dom::array pair = array(key, value, kExpected);
+    if (pair.size() != 2)
+      fail(key, fmt::format("expected {}, found {}", kExpected, describe(value)));
+    enter(key, 0);
+    row.hints.poll_interval = Duration(time("", pair.at(0), kMilliseconds));
+    leave();
+    const JsonValue rounds = pair.at(1);
+    if (!rounds.is<std::int64_t>() || std::int64_t(rounds) < 0 ||
+        std::int64_t(rounds) > kMostPolls) {
+      fail(key, fmt::format("expected 0 to {} rounds, found {}", kMostPolls, describe(rounds)));
+    }
+    row.hints.polls = static_cast<std::uint32_t>(std::int64_t(rounds));
+    return true;
+  }
+  const std::uint32_t pin = key == kSoftPinKey   ? StoreHints::kSoft
+                            : key == kHardPinKey ? StoreHints::kHard
+                                                 : 0;
+  if (pin == 0) return false;
+  if (!value.is_bool()) {
+    fail(key, fmt::format("expected true or false, found {}", describe(value)));
+  }
+  if (bool(value)) row.hints.pins |= pin;
+  return true;
+}
+
 std::string_view JsonRows::text(std::string_view key, const JsonValue& value) const {
   if (!value.is_string()) fail(key, fmt::format("expected a string, found {}", describe(value)));
   return value;

@@ -96,6 +96,8 @@ class JsonRows {
   bool put(std::string_view key, const JsonValue& value, int power, TraceRow& row);
   /// Whether the key says how long KV is kept, retention or decode_retention; puts it into the row.
   bool put_retention(std::string_view key, const JsonValue& value, TraceRow& row) const;
+  /// Whether the key asks something of an object store: soft_pin, hard_pin or poll_ms.
+  bool put_hints(std::string_view key, const JsonValue& value, TraceRow& row);
   std::string_view text(std::string_view key, const JsonValue& value) const;
   JsonObject object(std::string_view key, const JsonValue& value) const;
   simdjson::dom::array array(std::string_view key, const JsonValue& value,

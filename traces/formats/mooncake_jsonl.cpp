@@ -10,9 +10,9 @@ namespace spillway {
 
 namespace {
 
-constexpr std::array<std::string_view, 7> kNames = {
-    "timestamp",  "input_length", "output_length",    "hash_ids",
-    "session_id", kRetentionKey,  kDecodeRetentionKey};
+constexpr std::array<std::string_view, 10> kNames = {
+    "timestamp",   "input_length",      "output_length", "hash_ids",  "session_id",
+    kRetentionKey, kDecodeRetentionKey, kSoftPinKey,     kHardPinKey, kPollKey};
 constexpr JsonKeys kKeys = {kNames, 4};  // the others are optional
 
 class MooncakeReader final : public TraceReader {
@@ -44,7 +44,8 @@ class MooncakeReader final : public TraceReader {
   void parse(std::string_view line, TraceRow& row) {
     json_.each(json_.parse(line), kKeys, [&](std::size_t which, const JsonValue& value) {
       if (json_.put(kNames[which], value, kMilliseconds, row)) return;
-      json_.put_retention(kNames[which], value, row);
+      if (json_.put_retention(kNames[which], value, row)) return;
+      json_.put_hints(kNames[which], value, row);
     });
   }
 

@@ -18,13 +18,12 @@ enum Key : std::size_t {
   kId = 5,
   kAfter,
   kThink,
-  kTenant,
-  kRetention,
-  kDecodeRetention
+  kTenant
 };
-constexpr std::array<std::string_view, 11> kNames = {
-    "timestamp", "input_length", "output_length", "hash_ids",    "session_id",       "id",
-    "after",     "think_ms",     "tenant",        kRetentionKey, kDecodeRetentionKey};
+constexpr std::array<std::string_view, 14> kNames = {
+    "timestamp", "input_length", "output_length", "hash_ids",    "session_id",        "id",
+    "after",     "think_ms",     "tenant",        kRetentionKey, kDecodeRetentionKey, kSoftPinKey,
+    kHardPinKey, kPollKey};
 constexpr JsonKeys kKeys = {kNames, kHashes};
 
 class NativeReader final : public TraceReader {
@@ -82,7 +81,7 @@ class NativeReader final : public TraceReader {
           row.tenant = json_.text(key, value);
           break;
         default:
-          json_.put_retention(key, value, row);
+          if (!json_.put_retention(key, value, row)) json_.put_hints(key, value, row);
       }
     });
   }

@@ -91,7 +91,7 @@ bool links_follow_sessions(const Workload& workload) {
 bool fits_plain_rows(const Workload& workload, bool links) {
   const WorkloadColumns& c = workload.columns();
   if (links || workload.block_tokens() != kMooncakeBlockTokens || !c.think_ns.empty() ||
-      !c.tenant.empty() || !c.retention.empty()) {
+      !c.tenant.empty() || !c.retention.empty() || !c.hints.empty()) {
     return false;
   }
   for (std::uint32_t i = 0; i < workload.size(); ++i) {
@@ -127,6 +127,16 @@ void append_retention(fmt::memory_buffer& text, const KvRetention& says) {
     fmt::format_to(out, ", \"{}\": [", kDecodeRetentionKey);
     append_rule(text, *says.decode);
   }
+}
+
+void append_hints(fmt::memory_buffer& text, const StoreHints& hints) {
+  const auto out = std::back_inserter(text);
+  if (hints.soft()) fmt::format_to(out, ", \"{}\": true", kSoftPinKey);
+  if (hints.hard()) fmt::format_to(out, ", \"{}\": true", kHardPinKey);
+  if (hints.polls == 0) return;
+  fmt::format_to(out, ", \"{}\": [", kPollKey);
+  append_ms(text, hints.poll_interval.count());
+  fmt::format_to(out, ", {}]", hints.polls);
 }
 
 /// One request as a row; `links` names the requests that it waited for.
@@ -171,6 +181,7 @@ void TextTraceWriter::add(const TraceRow& row) {
     const bool held = layout_.tenants && fits_cell(row.tenant);
     tenant_rows_ += row.tenant.empty() || held ? 0 : 1;
     retention_rows_ += row.retention == KvRetention() ? 0 : 1;
+    hint_rows_ += row.hints == StoreHints() ? 0 : 1;
     session_rows_ += row.session && layout_.form == TextForm::kAiperf ? 1 : 0;
   }
   if (text_.size() > kFlushAt) flush();
@@ -201,6 +212,7 @@ void TextTraceWriter::json_row(const TraceRow& row) {
       append_quoted(text_, row.tenant);
     }
     append_retention(text_, row.retention);
+    append_hints(text_, row.hints);
   }
   if (row.identified || layout_.form != TextForm::kNative) {
     text_.append(std::string_view(", \"hash_ids\": ["));
@@ -264,6 +276,7 @@ std::vector<std::string> TextTraceWriter::losses() const {
   say(thinking_rows_, "lost the pause before a request, in");
   say(tenant_rows_, "lost the tenant, in");
   say(retention_rows_, "lost how long KV is kept, in");
+  say(hint_rows_, "lost what a request asks of a store, in");
   say(session_rows_, "lost the session, in");
   if (layout_.form != TextForm::kNative && layout_.block_tokens != kMooncakeBlockTokens) {
     const bool aiperf = layout_.form == TextForm::kAiperf;

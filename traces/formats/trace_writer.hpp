@@ -66,6 +66,7 @@ class TextTraceWriter {
   std::uint64_t thinking_rows_ = 0;
   std::uint64_t tenant_rows_ = 0;
   std::uint64_t retention_rows_ = 0;
+  std::uint64_t hint_rows_ = 0;
   std::uint64_t session_rows_ = 0;
 };
 

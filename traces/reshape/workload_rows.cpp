@@ -16,6 +16,7 @@ void put_row(const Workload& workload, RequestId r, TraceRow& row) {
   if (!c.session.empty()) row.session = c.session[raw(r)];
   if (!c.tenant.empty()) row.tenant = workload.source().tenants[c.tenant[raw(r)]];
   if (const KvRetention* says = workload.retention(r)) row.retention = *says;
+  row.hints = workload.hints(r);
   if (!c.after_begin.empty()) row.id = raw(r);
   for (const RequestId before : workload.after(r)) row.after.push_back(raw(before));
   row.think_ns = workload.think_ns(r);

@@ -80,6 +80,8 @@ class KvConnector : public TransferListener, public BlockColumns {
   /// Whether a pass that computed nothing, and that followed the end of a transfer, is followed by
   /// another at the same instant.
   virtual bool repeats_after_end() const { return true; }
+  /// The same of one that started a load.
+  virtual bool repeats_after_load() const { return true; }
   /// Something waits for a step even if nothing can run.
   virtual bool wants_step() const = 0;
   virtual bool idle() const { return jobs_.in_flight() == 0 && !wants_step(); }

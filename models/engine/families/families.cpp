@@ -22,6 +22,7 @@ constexpr FamilyRow kFamilies[] = {
     {EngineFamily::kVllmV0, Residency::kFull, assemble_vllm_v0},
     {EngineFamily::kSglang, Residency::kFull, assemble_sglang},
     {EngineFamily::kTrtllm, Residency::kFull, assemble_trtllm},
+    {EngineFamily::kMooncake, Residency::kFull, assemble_mooncake_client},
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 // vLLM v1: one pool of hashed blocks in HBM, and a connector to what lies below.
 #include "models/engine/connectors/chunks/chunk_connectors.hpp"
+#include "models/engine/connectors/flexkv/flexkv_connector.hpp"
 #include "models/engine/connectors/grouped_connector.hpp"
 #include "models/engine/connectors/kvbm/kvbm_connector.hpp"
 #include "models/engine/connectors/offload_connector.hpp"
@@ -122,12 +123,18 @@ Assembly assemble_vllm_v1(const Site& site, EngineParts& parts) {
     base->load_choice.emplace();
   }
   Assembly out;
-  if (!parts.kvbm.empty()) {
+  if (config.is_kvbm()) {
     auto kvbm = std::make_unique<KvbmConnector>(
         KvConnector::Environment{config, site.chains, site.requests, *base->pool, site.waiter},
-        std::move(parts.kvbm), KvbmConnector::Place{site.queue, site.observer});
+        std::move(parts.attached), KvbmConnector::Place{site.queue, site.observer});
     out.moves = std::make_unique<KvbmMoves>(*kvbm);
     out.connector = std::move(kvbm);
+  } else if (config.is_flexkv()) {
+    auto flexkv = std::make_unique<FlexkvConnector>(
+        KvConnector::Environment{config, site.chains, site.requests, *base->pool, site.waiter},
+        std::move(parts.attached), FlexkvConnector::Place{site.queue, site.observer});
+    out.moves = std::make_unique<StepMoves>();  // a step beside it waits for nothing
+    out.connector = std::move(flexkv);
   } else if (parts.chunked != nullptr) {
     base->chunked = std::move(parts.chunked);
     const KvConnector::Environment environment{config, site.chains, site.requests, *base->pool,

@@ -33,6 +33,7 @@ class FreeChanges {
   std::vector<KeyChange> list() {
     const EngineConfig& e = s_.engine;
     admit_longest();
+    if (e.family == EngineFamily::kMooncake) return {};
     if (e.family == EngineFamily::kSglang) {
       around("engine.max_running_requests", e.sglang.max_running_requests, 1, kMostSequences);
       fewer_bits();

@@ -234,6 +234,12 @@ EngineFlags flags_of(const Scenario& scenario, const Capacity& capacity,
                                  "expected a release of {}",
                                  scenario.name, engine, release.name, engine));
   }
+  if (scenario.engine.family == EngineFamily::kMooncake) {
+    throw InputError(
+        Fault::kUsage, {scenario.path, 0, "engine.preset"},
+        "a client of Mooncake Store is no engine with flags; expected a scenario of an "
+        "engine");
+  }
   if (engine == "sglang") return sglang_flags(scenario, capacity, release);
   if (engine == "trtllm") return trtllm_flags(scenario, capacity, release);
   return FlagWriter(scenario, release).write(capacity);

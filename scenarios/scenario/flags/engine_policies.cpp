@@ -30,6 +30,7 @@ bool has_hbm_eviction(std::string_view policy) {
 std::vector<std::string_view> tier_evictions(const Scenario& s) {
   std::vector<std::string_view> out;
   if (!s.tier || s.engine.family == EngineFamily::kVllmV0) return out;
+  if (s.engine.is_flexkv()) return {"lru"};  // others are not policies of Spillway: FlexkvEviction
   for (const ConnectorPolicies& one : kTierPolicies) {
     if (one.simple == s.engine.simple_offload()) out.push_back(one.policy);
   }

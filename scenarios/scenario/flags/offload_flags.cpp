@@ -10,6 +10,7 @@
 #include "scenarios/scenario/flags/chunk_flags.hpp"
 #include "scenarios/scenario/flags/engine_flags.hpp"
 #include "scenarios/scenario/flags/engine_policies.hpp"
+#include "scenarios/scenario/flags/flexkv_flags.hpp"
 #include "scenarios/scenario/flags/kvbm_flags.hpp"
 #include "scenarios/scenario/scenario.hpp"
 #include "scenarios/scenario/sections/tier.hpp"
@@ -283,15 +284,15 @@ void add_offload_flags(const Scenario& s, const Capacity& capacity, const Engine
     out.comments.emplace_back("nothing is offloaded, which is vLLM's default");
     return;
   }
-  const bool kvbm = release.connector == ConnectorKind::kKvbm;
-  if (kvbm != s.engine.is_kvbm()) {
+  const ConnectorKind own = s.engine.connector;
+  if (release.connector != own && (attached(own) || attached(release.connector))) {
     out.not_covered.push_back(
-        fmt::format("the tiers below HBM: the scenario runs {}, whose "
-                    "connector is not that of {}",
+        fmt::format("the tiers below HBM: the scenario runs {}, whose connector is not that of {}",
                     s.preset, release.name));
     return;
   }
-  if (kvbm) return add_kvbm_flags(s, capacity, out);
+  if (own == ConnectorKind::kKvbm) return add_kvbm_flags(s, capacity, out);
+  if (own == ConnectorKind::kFlexkv) return add_flexkv_flags(s, capacity, out);
   if (keeps_chunks(s.engine.connector)) return add_chunk_flags(s, capacity, out);
   if (s.tier->storage) {
     out.not_covered.push_back(fmt::format(

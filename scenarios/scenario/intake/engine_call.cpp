@@ -16,7 +16,6 @@ struct OtherEngine {
   std::string_view name;
 };
 constexpr OtherEngine kOthers[] = {{"sglang", "SGLang"},
-                                   {"dynamo.trtllm", "TensorRT-LLM by Dynamo"},
                                    {"tensorrt_llm", "TensorRT-LLM"},
                                    {"tritonserver", "Triton"},
                                    {"text-generation-launcher", "TGI"},
@@ -25,6 +24,30 @@ constexpr OtherEngine kOthers[] = {{"sglang", "SGLang"},
                                    {"llama-server", "llama.cpp"},
                                    {"ollama", "Ollama"},
                                    {"mlc_llm", "MLC"}};
+
+/// Python modules that start an engine. Dynamo's workers take the engine's own flags, and some of
+/// theirs (ai-dynamo/dynamo, components/src/dynamo/{vllm,sglang,trtllm}).
+struct StartModule {
+  std::string_view module;  ///< or its beginning, with a dot at the end
+  std::string_view engine;
+};
+constexpr StartModule kStarts[] = {{"vllm.entrypoints.", "vllm"},
+                                   {"dynamo.vllm", "vllm"},
+                                   {"sglang.launch_server", "sglang"},
+                                   {"dynamo.sglang", "sglang"},
+                                   {"tensorrt_llm.commands.serve", "trtllm"},
+                                   {"dynamo.trtllm", "trtllm"}};
+
+const StartModule* start_of(std::string_view module) {
+  for (const StartModule& row : kStarts) {
+    const bool family = row.module.ends_with('.') && module.starts_with(row.module);
+    if (family || module == row.module) return &row;
+  }
+  return nullptr;
+}
+
+/// Publishers whose images with vLLM count their own releases.
+constexpr std::string_view kOwnReleases[] = {"lmcache/", "ai-dynamo/", "llm-d/"};
 
 /// Options of `docker run` that take no value; every other one does.
 constexpr std::string_view kDockerSwitches[] = {"--detach",
@@ -64,10 +87,6 @@ const OtherEngine* other_engine(std::string_view word) {
     if (base_of(word) == other.word || module) return &other;
   }
   return nullptr;
-}
-
-bool is_sglang_module(std::string_view module) {
-  return module == "sglang.launch_server" || module == "dynamo.sglang";
 }
 
 /// Subcommands of trtllm-serve other than "serve" (tensorrt_llm/commands/serve.py).
@@ -112,17 +131,14 @@ class CallFinder {
         return;
       }
       const bool module = word == "-m" && i + 1 < words_.size();
-      if (module && (words_[i + 1].text.starts_with("vllm.entrypoints") ||
-                     words_[i + 1].text == "dynamo.vllm")) {
-        return call(i + 2);
-      }
-      if ((module && is_sglang_module(words_[i + 1].text)) ||
-          (base == "sglang" && i + 1 < words_.size() && words_[i + 1].text == "serve")) {
+      if (module && words_[i + 1].text == "dynamo.frontend") return front_end(i + 2);
+      const StartModule* start = module ? start_of(words_[i + 1].text) : nullptr;
+      if (start != nullptr && start->engine != "trtllm") return call(i + 2, start->engine);
+      if (base == "sglang" && i + 1 < words_.size() && words_[i + 1].text == "serve") {
         return call(i + 2, "sglang");
       }
-      const bool trtllm = module && words_[i + 1].text == "tensorrt_llm.commands.serve";
-      if (base == "trtllm-serve" || trtllm) {
-        const std::size_t from = trtllm ? i + 2 : i + 1;
+      if (base == "trtllm-serve" || start != nullptr) {
+        const std::size_t from = start != nullptr ? i + 2 : i + 1;
         if (from >= words_.size() || !is_other_trtllm(words_[from].text)) {
           return call(from, "trtllm");
         }
@@ -144,12 +160,7 @@ class CallFinder {
 
   /// The words behind `from` are the engine's arguments.
   void call(std::size_t from, std::string_view engine = "vllm") {
-    const auto marks_sglang = [](const ShellWord& word) {
-      return word.text.starts_with("--mem-fraction-static") ||
-             word.text.starts_with("--enable-hierarchical-cache") ||
-             word.text.starts_with("--model-path");
-    };
-    if (engine == "vllm" && std::any_of(words_.begin(), words_.end(), marks_sglang)) {
+    if (engine == "vllm" && marks_sglang()) {
       out_.notes.emplace_back("SGLang");
       return;
     }
@@ -160,7 +171,29 @@ class CallFinder {
     out_.calls.push_back(std::move(found));
   }
 
+  /// Arguments alone: the flags tell whose they are.
+  void arguments() { call(0, marks_sglang() ? "sglang" : "vllm"); }
+
  private:
+  bool marks_sglang() const {
+    return std::any_of(words_.begin(), words_.end(), [](const ShellWord& word) {
+      return word.text.starts_with("--mem-fraction-static") ||
+             word.text.starts_with("--enable-hierarchical-cache") ||
+             word.text.starts_with("--model-path");
+    });
+  }
+
+  /// How requests find the workers.
+  void front_end(std::size_t from) {
+    const auto variable = around_.environment.find("DYN_ROUTER_MODE");
+    if (variable != around_.environment.end()) out_.routing = variable->second;
+    for (std::size_t i = from; i < words_.size(); ++i) {
+      const std::string& word = words_[i].text;
+      if (word.starts_with("--router-mode=")) out_.routing = word.substr(14);
+      if (word == "--router-mode" && i + 1 < words_.size()) out_.routing = words_[i + 1].text;
+    }
+  }
+
   /// Behind `docker run`: options, the image, its arguments.
   void container(std::size_t i) {
     std::vector<ShellWord> entry;
@@ -197,8 +230,7 @@ class CallFinder {
     CallFinder(inside, around_, out_).find();
     if (out_.calls.size() + out_.notes.size() != before || !entry.empty()) return;
     if (is_vllm_image(image)) {
-      CallFinder direct(inside, around_, out_);
-      direct.call(0);
+      CallFinder(inside, around_, out_).call(0);
     } else if (image.find("sglang") != std::string::npos) {
       CallFinder(inside, around_, out_).call(0, "sglang");
     } else if (const OtherEngine* other = image_engine(image)) {
@@ -218,19 +250,6 @@ class CallFinder {
   EngineCalls& out_;
   std::size_t begin_ = 0;
 };
-
-/// "EOF" of "cat > file <<'EOF'"; empty: the line has none.
-std::string here_word(std::string_view line) {
-  const std::size_t mark = line.find("<<");
-  if (mark == std::string_view::npos) return {};
-  std::string out;
-  for (const char c : line.substr(std::min(line.find_first_not_of("<-", mark), line.size()))) {
-    const bool quote = c == '\'' || c == '"' || (c == ' ' && out.empty());
-    if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '_' && !quote) break;
-    if (!quote) out += c;
-  }
-  return out;
-}
 
 [[noreturn]] void nothing_found(const EngineCalls& found, const SourceRef& where) {
   constexpr std::string_view kExpected =
@@ -254,6 +273,9 @@ std::string release_of_image(std::string_view image) {
   const std::size_t slash = image.rfind('/');
   const std::size_t colon = image.find(':', slash == std::string_view::npos ? 0 : slash);
   if (colon == std::string_view::npos || !is_vllm_image(image)) return {};
+  for (const std::string_view publisher : kOwnReleases) {
+    if (image.find(publisher) != std::string_view::npos) return {};
+  }
   std::string_view tag = image.substr(colon + 1);
   if (tag.starts_with("v")) tag.remove_prefix(1);
   // Tags of other publishers count their own releases; vLLM's begin with 0 so far.
@@ -267,7 +289,7 @@ std::string release_of_image(std::string_view image) {
 }
 
 void start_by_arguments(const ShellCommand& command, const EngineCall& around, EngineCalls& out) {
-  CallFinder(command, around, out).call(0);
+  CallFinder(command, around, out).arguments();
 }
 
 void find_calls(const std::vector<ShellCommand>& commands, const EngineCall& around,
@@ -286,6 +308,11 @@ EngineCalls calls_in_command(std::string_view text, const std::string& name) {
     throw InputError(Fault::kUsage, around.where, read.fault + "; expected a whole command");
   }
   if (!out.calls.empty()) {
+    for (EngineCall& call : out.calls) {
+      if (out.routing.empty()) break;
+      call.routing = out.routing;
+      call.routing_from = "--router-mode " + out.routing;
+    }
     for (const std::string& variable : read.reassigned) {
       out.notes.push_back(fmt::format(
           "{} has several values in the script: the last one was used, whatever branch it is in",
@@ -309,46 +336,6 @@ EngineCalls calls_in_command(std::string_view text, const std::string& name) {
     }
   }
   nothing_found(out, around.where);
-}
-
-IntakeKind intake_kind(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \t\r\n");
-  if (first == std::string_view::npos) return IntakeKind::kCommand;
-  const auto has = [&](std::string_view part) { return text.find(part) != std::string_view::npos; };
-  if (text[first] == '{' && (has("\"hidden_size\"") || has("\"model_type\"") ||
-                             has("\"architectures\"") || has("\"num_hidden_layers\""))) {
-    return IntakeKind::kModelConfig;
-  }
-  for (const std::string_view line :
-       {"non-default args", "vLLM API server version", "LLM engine (v",
-        "GPU KV cache size:", "# GPU blocks:", "args: Namespace("}) {
-    if (has(line)) return IntakeKind::kLog;
-  }
-  // A manifest or values: some line is "key:" with nothing, or a list, below it, and belongs to no
-  // file that a script writes.
-  std::size_t at = 0;
-  std::string file_ends;
-  while (at < text.size()) {
-    const std::size_t end = std::min(text.find('\n', at), text.size());
-    std::string_view line = text.substr(at, end - at);
-    at = end + 1;
-    while (!line.empty() && std::isspace(static_cast<unsigned char>(line.back())) != 0) {
-      line.remove_suffix(1);
-    }
-    if (!file_ends.empty()) {
-      if (line.ends_with(file_ends)) file_ends.clear();
-      continue;
-    }
-    file_ends = here_word(line);
-    if (line.starts_with("apiVersion:") || line.starts_with("kind:")) return IntakeKind::kManifest;
-    const std::size_t key = line.find_first_not_of(" -");
-    if (key == std::string_view::npos || line.find_first_of(" \"'$", key) != std::string_view::npos)
-      continue;
-    if (line.ends_with(":") && line.find_first_of("/()\\", key) == std::string_view::npos) {
-      return IntakeKind::kManifest;
-    }
-  }
-  return IntakeKind::kCommand;
 }
 
 }  // namespace spillway

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,6 +12,14 @@
 #include "sim/error.hpp"
 
 namespace spillway {
+
+/// Storage that a container sees: it bounds a tier that lies on it.
+struct Volume {
+  std::optional<std::int64_t> bytes{};
+  bool shared = false;  ///< by all instances
+  std::string from{};   ///< "emptyDir kv-cache"
+};
+using Volumes = std::map<std::string, Volume, std::less<>>;
 
 /// One start of an engine, as words of its own command line, with what stands around it.
 struct EngineCall {
@@ -30,24 +40,33 @@ struct EngineCall {
   std::optional<std::int64_t> pool_tokens;  ///< that a log's KV cache holds
   std::optional<std::int64_t> pool_blocks;
   bool namespaced = false;  ///< a log's Namespace(...): all arguments, defaults too
+  Volumes volumes{};        ///< by the path where they are mounted
+  Volumes pod_volumes{};    ///< by name, as the pod has them
+  /// Of keys of --kv-transfer-config that a resource says otherwise: "spec.x.cpu: 10Gi".
+  ShellVariables origins{};
+  std::string routing{};  ///< the router's own name of its policy
+  std::string routing_from{};
+  std::string settings{};  ///< the file that is all there is of it, e.g. LMCache's
 };
 
 /// What a text holds, and what of it was left aside.
 struct EngineCalls {
   std::vector<EngineCall> calls;
   std::vector<std::string> notes;
+  std::string routing{};  ///< of the front end that the same text starts
 };
 
-enum class IntakeKind : std::uint8_t { kCommand, kManifest, kLog, kModelConfig };
-
-/// By content: a manifest has a YAML mapping, a log its start-up lines, a config.json its keys.
-IntakeKind intake_kind(std::string_view text);
+/// The volume that holds `path`; nullptr where none of them does.
+const Volume* volume_of(const EngineCall& call, std::string_view path);
 
 /// All throw InputError (exit 2) where the text cannot be read, and where it starts none of vLLM,
 /// SGLang and TensorRT-LLM, naming what it starts instead. `name` of the file, or "--vllm".
+/// input_kinds.hpp tells which of them reads a text.
 EngineCalls calls_in_command(std::string_view text, const std::string& name);
-EngineCalls calls_in_manifest(const std::string& text, const std::string& name);
+EngineCalls calls_in_manifest(std::string_view text, const std::string& name);
 EngineCalls calls_in_log(std::string_view text, const std::string& name);
+/// Settings alone, without a command: LMCache's, vLLM's --config, TensorRT-LLM's options.
+EngineCalls calls_in_settings(std::string_view text, const std::string& name);
 
 /// The starts of an engine among commands of a shell; for containers, whose words need no shell,
 /// `commands` has one. An image's own start (`entry`) goes in front of words that are none.

@@ -13,6 +13,8 @@
 #include "models/releases/presets.hpp"
 #include "scenarios/scenario/config/object_reader.hpp"
 #include "scenarios/scenario/intake/engine_call.hpp"
+#include "scenarios/scenario/intake/intake_inputs.hpp"
+#include "scenarios/scenario/intake/routing_names.hpp"
 #include "scenarios/scenario/intake/sglang_arguments.hpp"
 #include "scenarios/scenario/intake/trtllm_arguments.hpp"
 #include "scenarios/scenario/intake/vllm_arguments.hpp"
@@ -54,8 +56,10 @@ class IntakeMaker {
       : inputs_(inputs), options_(options), draft_(out_.draft) {}
 
   Intake make() {
-    gather();
-    const EngineCall call = choose();
+    IntakeInputs given = read_inputs(inputs_, options_);
+    const EngineCall call = choose_call(given, inputs_, options_, draft_);
+    notes_ = std::move(given.notes);
+    config_ = std::move(given.config);
     out_.source = source_of(call);
     start();
     if (call.engine == "sglang" || call.engine == "trtllm") {
@@ -65,8 +69,10 @@ class IntakeMaker {
     } else {
       served_ = read_vllm_arguments(call, draft_);
       model();
-      preset(call);
-      sliding();
+      if (draft_.at("engine.preset") == "vllm") {  // no other manager of KV
+        preset(call);
+        sliding();
+      }
       pool(call);
     }
     fleet(call);
@@ -81,120 +87,6 @@ class IntakeMaker {
 
  private:
   // ---- what was given
-
-  void gather() {
-    for (const IntakeText& input : inputs_) {
-      EngineCalls found;
-      switch (intake_kind(input.text)) {
-        case IntakeKind::kModelConfig:
-          take_config(JsonSource::from_text(input.name, input.text));
-          continue;
-        case IntakeKind::kManifest:
-          found = calls_in_manifest(input.text, input.name);
-          break;
-        case IntakeKind::kLog:
-          found = calls_in_log(input.text, input.name);
-          break;
-        case IntakeKind::kCommand:
-          found = calls_in_command(input.text, input.name);
-          break;
-      }
-      calls_.insert(calls_.end(), found.calls.begin(), found.calls.end());
-      for (std::string& note : found.notes) notes_.push_back(std::move(note));
-    }
-    if (!options_.config.empty()) take_config(JsonSource::from_file(options_.config));
-  }
-
-  void take_config(JsonSource source) {
-    if (config_) {
-      throw InputError(
-          Fault::kUsage, {source.name(), 0, ""},
-          fmt::format("is a second config.json, beside {}; expected one", config_->name()));
-    }
-    config_ = std::move(source);
-  }
-
-  /// Several files may be about one engine: a log adds what a command does not say.
-  EngineCall choose() {
-    if (calls_.empty()) {
-      EngineCall none;
-      none.where = {inputs_.empty() ? "--model" : inputs_.front().name, 0, ""};
-      if (!config_ && options_.model.empty()) {
-        throw InputError(Fault::kUsage, none.where,
-                         "expected a command, a manifest, a log, a config.json, or --model");
-      }
-      return none;
-    }
-    std::vector<EngineCall> starts;
-    std::vector<EngineCall> logs;
-    for (EngineCall& call : calls_) {
-      (call.place == "server log" ? logs : starts).push_back(std::move(call));
-    }
-    if (starts.empty()) std::swap(starts, logs);
-    // An image without arguments is a start of its own only where there is no other.
-    const auto bare = [](const EngineCall& call) { return call.words.empty(); };
-    if (!std::all_of(starts.begin(), starts.end(), bare)) std::erase_if(starts, bare);
-    EngineCall chosen = starts[picked(starts)];
-    if (!logs.empty()) add_log(logs.front(), chosen);
-    return chosen;
-  }
-
-  std::size_t picked(const std::vector<EngineCall>& starts) {
-    std::vector<std::string> names;
-    for (std::size_t i = 0; i < starts.size(); ++i) {
-      const EngineCall& one = starts[i];
-      names.push_back(fmt::format(
-          "{} ({}{})", i + 1, one.place.empty() ? "line " : one.place + ", line ", one.where.line));
-    }
-    if (!options_.pick.empty()) {
-      const std::size_t number = parse_whole<std::size_t>(options_.pick).value_or(0);
-      if (number >= 1 && number <= starts.size()) return number - 1;
-      for (std::size_t i = 0; i < starts.size(); ++i) {
-        if ((starts[i].place + ",").find(" " + options_.pick + ",") != std::string::npos) return i;
-      }
-      throw InputError(
-          Fault::kUsage, {"--pick", 0, ""},
-          fmt::format("expected one of {}, found \"{}\"", fmt::join(names, "; "), options_.pick));
-    }
-    std::size_t first = 0;
-    while (first + 1 < starts.size() && is_worker(starts[first])) ++first;
-    if (starts.size() > 1) {
-      draft_.remark(
-          Standing::kAssumed, fmt::format("{} starts of vLLM", starts.size()),
-          fmt::format("used {}; --pick takes another: {}", names[first], fmt::join(names, "; ")));
-    }
-    return first;
-  }
-
-  static bool is_worker(const EngineCall& call) {
-    return std::any_of(call.words.begin(), call.words.end(),
-                       [](const ShellWord& word) { return word.text == "--headless"; });
-  }
-
-  static std::string model_of(const EngineCall& call) {
-    if (call.words.empty() || call.words.front().text.starts_with("-")) return {};
-    std::string name = call.words.front().text;
-    while (name.ends_with('/')) name.pop_back();
-    return folded(name.substr(name.rfind('/') + 1));
-  }
-
-  static void add_log(const EngineCall& log, EngineCall& to) {
-    const std::string logged = model_of(log);
-    const std::string given = model_of(to);
-    if (!logged.empty() && !given.empty() && logged != given) {
-      throw InputError(Fault::kUsage, log.where,
-                       fmt::format("is the log of {}, and {} starts {}; expected files of one "
-                                   "engine",
-                                   log.words.front().text, to.where.file, to.words.front().text));
-    }
-    if (to.version.empty()) {
-      to.version = log.version;
-      to.version_from = log.version_from;
-    }
-    if (to.gpu.empty()) to.gpu = log.gpu;
-    to.pool_tokens = log.pool_tokens;
-    to.pool_blocks = log.pool_blocks;
-  }
 
   std::string source_of(const EngineCall& call) const {
     std::string out = call.where.file;
@@ -450,6 +342,7 @@ class IntakeMaker {
     const std::int64_t most = FleetChoice::kMostReplicas;
     draft_.set("fleet.replicas", std::min(*call.replicas, most), "replicas of " + call.place);
     draft_.remark(Standing::kUsed, fmt::format("replicas: {}", *call.replicas), "fleet.replicas");
+    set_routing(call.routing, call.routing_from, draft_);
   }
 
   /// A tier of nothing is what runs today, and where a plan begins.
@@ -647,7 +540,6 @@ class IntakeMaker {
   const IntakeOptions& options_;
   Intake out_;
   Draft& draft_;
-  std::vector<EngineCall> calls_;
   std::vector<std::string> notes_;
   std::optional<JsonSource> config_;
   ServedModel served_;

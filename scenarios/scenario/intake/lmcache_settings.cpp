@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <filesystem>
 #include <optional>
 
 #include "scenarios/scenario/config/quantities.hpp"
-#include "sim/input_file.hpp"
+#include "scenarios/scenario/intake/call_files.hpp"
+#include "scenarios/scenario/intake/yaml_nodes.hpp"
 #include "sim/numbers.hpp"
 
 namespace spillway {
@@ -23,6 +23,7 @@ constexpr double kDefaultCpuGib = 5;
 struct Setting {
   std::string value;
   std::string origin;
+  SourceRef where{};
 };
 
 /// Settings that are keys of engine.lmcache under the same or another name.
@@ -52,21 +53,19 @@ std::string lowered(std::string text) {
   return text;
 }
 
-bool is_true(const std::string& value) {
-  const std::string word = lowered(value);
-  return word == "true" || word == "1" || word == "yes" || word == "on";
-}
-
 class SettingsReader {
  public:
-  SettingsReader(const ShellVariables& environment, std::int64_t ranks, Draft& draft)
-      : ranks_(ranks), draft_(draft) {
+  SettingsReader(const EngineCall& call, std::int64_t ranks, Draft& draft)
+      : call_(call), ranks_(ranks), draft_(draft) {
+    const ShellVariables& environment = call.environment;
     const auto file = environment.find("LMCACHE_CONFIG_FILE");
     if (file != environment.end()) read_file(file->second);
     read_chart(environment);
     for (const auto& [name, value] : environment) {
       if (!name.starts_with("LMCACHE_")) continue;
-      settings_[lowered(name.substr(8))] = {value, name + "=" + value};
+      SourceRef where = call.where;
+      where.field = name;
+      settings_[lowered(name.substr(8))] = {value, name + "=" + value, where};
     }
   }
 
@@ -85,23 +84,35 @@ class SettingsReader {
 
  private:
   void read_file(const std::string& path) {
-    std::error_code none;
-    if (!std::filesystem::is_regular_file(path, none)) {
+    const std::optional<CallFile> file = file_of_call(call_, path);
+    if (!file) {
       draft_.remark(Standing::kNotModelled, "LMCACHE_CONFIG_FILE=" + path,
                     "the file does not lie here; its settings are left out");
       return;
     }
+    draft_.remark(Standing::kUsed, "LMCACHE_CONFIG_FILE=" + path, "its settings");
     try {
-      const YAML::Node root = YAML::Load(read_text_file(path));
-      if (!root.IsMap()) return;
+      const YAML::Node root = YAML::Load(file->text);
+      if (!root.IsDefined() || root.IsNull()) return;
+      expect_map(root, file->name, "");
       for (const auto& entry : root) {
-        if (!entry.second.IsScalar()) continue;
-        const std::string name = lowered(entry.first.as<std::string>());
-        const std::string value = entry.second.as<std::string>();
-        settings_[name] = {value, fmt::format("{}: {}: {}", path, name, value)};
+        const std::string name = lowered(scalar(entry.first));
+        if (entry.second.IsNull()) continue;
+        if (!entry.second.IsScalar()) {
+          if (!known(name)) {
+            draft_.remark(Standing::kNotModelled, fmt::format("{}: {}", file->name, name),
+                          "this setting of LMCache is left out");
+            continue;
+          }
+          throw InputError(Fault::kUsage, place_of(entry.second, file->name, name),
+                           "expected one value, found a list or a mapping");
+        }
+        const std::string value = scalar(entry.second);
+        settings_[name] = {value, fmt::format("{}: {}: {}", file->name, name, value),
+                           place_of(entry.second, file->name, name)};
       }
     } catch (const YAML::Exception& error) {
-      throw InputError(Fault::kUsage, {path, error.mark.line + 1, ""},
+      throw InputError(Fault::kUsage, {file->name, error.mark.line + 1, ""},
                        fmt::format("no YAML: {}; expected LMCache's settings", error.msg));
     }
   }
@@ -127,15 +138,38 @@ class SettingsReader {
         settings_[std::string(name)] = {found->second, origin};
       }
     }
+    // What the environment says itself goes before.
+    const auto server = environment.find("cacheserverSpec");
+    if (server != environment.end()) {
+      settings_["remote_url"] = {server->second, "cacheserverSpec"};
+      const auto serde = environment.find("cacheserverSpec.serde");
+      if (serde != environment.end() && !serde->second.empty()) {
+        settings_["remote_serde"] = {serde->second, "cacheserverSpec.serde: " + serde->second};
+      }
+    }
   }
 
   const Setting* find(const std::string& name) const {
     const auto found = settings_.find(name);
     return found == settings_.end() ? nullptr : &found->second;
   }
+  [[noreturn]] static void fail(const Setting& setting, std::string_view expected) {
+    throw InputError(Fault::kUsage, setting.where,
+                     fmt::format("expected {}, found \"{}\"", expected, setting.value));
+  }
   std::optional<double> number(const std::string& name) const {
     const Setting* setting = find(name);
-    return setting == nullptr ? std::nullopt : parse_real(setting->value);
+    if (setting == nullptr || setting->value.empty()) return std::nullopt;
+    const std::optional<double> value = parse_real(setting->value);
+    if (!value || !(*value >= 0)) fail(*setting, "a number");
+    return value;
+  }
+  /// As LMCache reads it (lmcache/v1/config.py, _to_bool).
+  static bool truth(const Setting& setting) {
+    const std::string word = lowered(setting.value);
+    if (word == "true" || word == "1" || word == "yes" || word == "on") return true;
+    if (word == "false" || word == "0" || word == "no" || word == "off") return false;
+    fail(setting, "true or false");
   }
   static bool known(const std::string& name) {
     return std::any_of(std::begin(kKeys), std::end(kKeys),
@@ -149,15 +183,14 @@ class SettingsReader {
       const Setting* setting = find(std::string(row.name));
       if (setting == nullptr) continue;
       if (row.flag) {
-        draft_.set(std::string(row.key), is_true(setting->value), setting->origin);
+        draft_.set(std::string(row.key), truth(*setting), setting->origin);
       } else if (const auto value = parse_real(setting->value);
                  value && *value == std::floor(*value)) {
         draft_.set(std::string(row.key), static_cast<std::int64_t>(*value), setting->origin);
       } else if (value) {
         draft_.set(std::string(row.key), *value, setting->origin);
       } else {
-        draft_.remark(Standing::kUnknown, setting->origin, "expected a number");
-        continue;
+        fail(*setting, "a number");
       }
       draft_.remark(Standing::kUsed, setting->origin, std::string(row.key));
     }
@@ -235,8 +268,7 @@ class SettingsReader {
       draft_.remark(draft_.has("tiers.0.eviction") ? Standing::kUsed : Standing::kNotModelled,
                     policy->origin, "tiers.0.eviction");
     }
-    if (const Setting* layers = find("use_layerwise");
-        layers != nullptr && is_true(layers->value)) {
+    if (const Setting* layers = find("use_layerwise"); layers != nullptr && truth(*layers)) {
       if (tiers_ == 1) {
         draft_.set("engine.load", "layerwise", layers->origin);
         draft_.remark(Standing::kUsed, layers->origin, "engine.load");
@@ -247,6 +279,7 @@ class SettingsReader {
     }
   }
 
+  const EngineCall& call_;
   std::int64_t ranks_;
   Draft& draft_;
   std::map<std::string, Setting> settings_;
@@ -255,8 +288,8 @@ class SettingsReader {
 
 }  // namespace
 
-void read_lmcache_settings(const ShellVariables& environment, std::int64_t ranks, Draft& draft) {
-  SettingsReader(environment, ranks, draft).write();
+void read_lmcache_settings(const EngineCall& call, std::int64_t ranks, Draft& draft) {
+  SettingsReader(call, ranks, draft).write();
 }
 
 }  // namespace spillway

@@ -2,16 +2,16 @@
 // production-stack's chart makes of them (lmcacheConfig).
 #pragma once
 
-#include <map>
-#include <string>
+#include <cstdint>
 
 #include "scenarios/scenario/intake/draft.hpp"
-#include "scenarios/scenario/intake/shell.hpp"
+#include "scenarios/scenario/intake/engine_call.hpp"
 
 namespace spillway {
 
-/// `environment` is that of the engine. A file that it names (LMCACHE_CONFIG_FILE) is read where it
-/// lies here. Sizes are of one rank; those of all `ranks` become the tiers'.
-void read_lmcache_settings(const ShellVariables& environment, std::int64_t ranks, Draft& draft);
+/// Of the environment of the engine, and of the file that it names (LMCACHE_CONFIG_FILE), where it
+/// is found. Sizes are of one rank; those of all `ranks` become the tiers'. Throws InputError (exit
+/// 2) for a value of another type.
+void read_lmcache_settings(const EngineCall& call, std::int64_t ranks, Draft& draft);
 
 }  // namespace spillway

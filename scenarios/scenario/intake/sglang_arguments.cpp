@@ -9,6 +9,7 @@
 
 #include "models/releases/host_sizes.hpp"
 #include "models/releases/sglang_config.hpp"
+#include "scenarios/scenario/intake/call_files.hpp"
 #include "scenarios/scenario/intake/vllm_flags.hpp"
 #include "sim/catalogue.hpp"
 #include "sim/numbers.hpp"
@@ -59,7 +60,16 @@ constexpr FlagRow kSglangFlags[] = {
     {"--hicache-storage-backend-extra-config", "", kOne, kHandled, "", ""},
     {"--enable-priority-scheduling", "", kNone, kNotModelled, "",
      "requests are taken as they come"},
-    {"--disable-radix-cache", "", kNone, kNotModelled, "", "prefixes are cached all the same"},
+    {"--disable-radix-cache", "", kNone, kHandled, "", ""},
+    {"--config", "", kOne, kHandled, "", ""},
+    {"--skip-tokenizer-init", "", kNone, kNoEffect, "", kServing},
+    {"--disaggregation-transfer-backend", "", kOne, kNotModelled, "",
+     "prefill and decode run in one engine"},
+    {"--disaggregation-bootstrap-port", "", kOne, kNoEffect, "", kServing},
+    {"--disaggregation-ib-device", "", kOne, kNoEffect, "", kServing},
+    {"--base-gpu-id", "", kOne, kNoEffect, "", kServing},
+    {"--kv-events-config", "", kOne, kNoEffect, "", kServing},
+    {"--endpoint", "", kOne, kNoEffect, "", kServing},
     {"--dp-size", "--dp", kOne, kNotModelled, "", "one engine of these: fleet.replicas has more"},
     {"--data-parallel-size", "", kOne, kNotModelled, "",
      "one engine of these: fleet.replicas has more"},
@@ -108,7 +118,11 @@ class SglangArguments {
 
   ServedModel read() {
     draft_.set("engine.preset", "sglang", "SGLang");
-    for (std::size_t i = 0; i < call_.words.size(); ++i) take(i);
+    const ConfiguredWords words = configured_words(call_);
+    words_ = words.words;
+    config_file_ = words.file;
+    for (std::size_t i = 0; i < words_.size(); ++i) take(i);
+    check_contradictions();
     pool();
     host_memory();
     return std::move(out_);
@@ -144,7 +158,7 @@ class SglangArguments {
 
   void take(std::size_t& i) {
     Argument argument;
-    argument.flag = argument.written = call_.words[i].text;
+    argument.flag = argument.written = words_[i].text;
     if (!argument.flag.starts_with("--")) {
       if (out_.model.empty()) out_.model = argument.flag;
       return;
@@ -157,10 +171,10 @@ class SglangArguments {
     std::replace(argument.flag.begin(), argument.flag.end(), '_', '-');
     const FlagRow* row = row_of(argument.flag);
     const bool takes = row == nullptr || row->value != kNone;
-    const bool negative = i + 1 < call_.words.size() && call_.words[i + 1].text == "-1";
-    if (equals == std::string::npos && takes && i + 1 < call_.words.size() &&
-        (negative || !call_.words[i + 1].text.starts_with("-"))) {
-      argument.value = call_.words[++i].text;
+    const bool negative = i + 1 < words_.size() && words_[i + 1].text == "-1";
+    if (equals == std::string::npos && takes && i + 1 < words_.size() &&
+        (negative || !words_[i + 1].text.starts_with("-"))) {
+      argument.value = words_[++i].text;
       argument.written += " " + argument.value;
     }
     if (row == nullptr) {
@@ -223,6 +237,14 @@ class SglangArguments {
       put(argument, "engine.async_scheduling", false);
     } else if (flag == "--disable-cuda-graph") {
       put(argument, "engine.enforce_eager", true);
+    } else if (flag == "--disable-radix-cache") {
+      no_radix_ = true;
+      draft_.remark(Standing::kNotModelled, argument.written, "prefixes are cached all the same");
+    } else if (flag == "--config") {
+      draft_.remark(config_file_.empty() ? Standing::kNotModelled : Standing::kUsed,
+                    argument.written,
+                    config_file_.empty() ? "the file was not found; give its settings as flags"
+                                         : "its settings; flags go before them");
     } else if (flag == "--enable-hierarchical-cache") {
       hicache_ = argument;
     } else if (flag == "--hicache-write-policy") {
@@ -238,6 +260,15 @@ class SglangArguments {
     } else {
       size_ = argument;
     }
+  }
+
+  /// server_args.py refuses them together as well.
+  void check_contradictions() const {
+    if (!hicache_ || !no_radix_) return;
+    SourceRef where = call_.where;
+    where.field = "--disable-radix-cache";
+    throw InputError(Fault::kUsage, where,
+                     "contradicts --enable-hierarchical-cache; expected one of them");
   }
 
   void pool() {
@@ -287,9 +318,9 @@ class SglangArguments {
       }
       return;
     }
-    const auto* const backend = std::find_if(
-        std::begin(kStorageBackends), std::end(kStorageBackends),
-        [&](const StorageBackend& row) { return row.name == storage_->value; });
+    const auto* const backend =
+        std::find_if(std::begin(kStorageBackends), std::end(kStorageBackends),
+                     [&](const StorageBackend& row) { return row.name == storage_->value; });
     if (backend == std::end(kStorageBackends)) {
       return draft_.remark(Standing::kNotModelled, storage_->written,
                            "no storage that is known: its hits are computed again");
@@ -330,6 +361,9 @@ class SglangArguments {
   const EngineCall& call_;
   Draft& draft_;
   ServedModel out_;
+  std::vector<ShellWord> words_;
+  std::string config_file_;  ///< that was read
+  bool no_radix_ = false;
   std::int64_t ranks_ = 1;
   std::optional<Argument> hicache_;
   std::optional<Argument> policy_;

@@ -5,15 +5,14 @@
 
 #include <algorithm>
 #include <cctype>
-#include <filesystem>
 #include <optional>
 #include <vector>
 
 #include "models/releases/host_sizes.hpp"
 #include "models/releases/trtllm_config.hpp"
+#include "scenarios/scenario/intake/call_files.hpp"
 #include "scenarios/scenario/intake/trtllm_options.hpp"
 #include "sim/catalogue.hpp"
-#include "sim/input_file.hpp"
 #include "sim/numbers.hpp"
 
 namespace spillway {
@@ -46,6 +45,10 @@ class TrtllmArguments {
     draft_.set("engine.preset", "trtllm", "TensorRT-LLM");
     for (std::size_t i = 0; i < call_.words.size(); ++i) take(i);
     if (!file_.empty()) read_file_of_options();
+    if (!override_.empty()) {
+      file_ = "--override-engine-args";
+      read_options(override_);
+    }
     for (const Option& option : options_) apply(option);
     host_memory();
     manager();
@@ -97,6 +100,11 @@ class TrtllmArguments {
       file_written_ = written;
       return;
     }
+    if (row->name == "--override_engine_args") {
+      override_ = value.value_or("");
+      return draft_.remark(Standing::kUsed, "--override-engine-args",
+                           "its settings, which override the file's");
+    }
     options_.push_back({row, takes ? value.value_or("") : "true", written});
   }
 
@@ -116,36 +124,21 @@ class TrtllmArguments {
                                              near));
   }
 
-  /// In the input itself, as a script or a ConfigMap has it, else on disk.
-  std::optional<std::string> text_of_file() const {
-    const std::string base = file_.substr(file_.rfind('/') + 1);
-    for (const std::string& name : {file_, base}) {
-      if (const auto found = call_.files.find(name); found != call_.files.end()) {
-        return found->second;
-      }
-    }
-    for (const auto& [name, text] : call_.files) {
-      if (name.substr(name.rfind('/') + 1) == base) return text;
-    }
-    const std::filesystem::path folder = std::filesystem::path(call_.where.file).parent_path();
-    std::error_code none;
-    for (const std::filesystem::path& path :
-         {std::filesystem::path(file_), folder / file_, folder / base}) {
-      if (std::filesystem::is_regular_file(path, none)) return read_text_file(path.string());
-    }
-    return std::nullopt;
-  }
-
   void read_file_of_options() {
-    const std::optional<std::string> text = text_of_file();
-    if (!text) {
+    const std::optional<CallFile> found = file_of_call(call_, file_);
+    if (!found) {
       return draft_.remark(Standing::kNotModelled, file_written_,
                            "the file was not found, and its settings are left out: put it beside "
                            "the input");
     }
     draft_.remark(Standing::kUsed, file_written_, "its settings, which override flags");
+    read_options(found->text);
+  }
+
+  /// A file, or a Python dictionary, which is YAML as well.
+  void read_options(const std::string& text) {
     try {
-      const YAML::Node root = YAML::Load(*text);
+      const YAML::Node root = YAML::Load(text);
       if (root && !root.IsNull() && !root.IsMap()) {
         throw InputError(Fault::kUsage, {file_, 1, ""}, "expected a mapping of options");
       }
@@ -406,6 +399,7 @@ class TrtllmArguments {
   ServedModel out_;
   std::string file_;
   std::string file_written_;
+  std::string override_;
   std::vector<Option> options_;
   std::optional<Option> host_;
   std::int64_t ranks_ = 1;

@@ -27,7 +27,8 @@ std::span<const FlagRow> trtllm_options() {
       {"kv_cache_config.free_gpu_memory_fraction", "--free_gpu_memory_fraction", kOne, kKey,
        "engine.free_gpu_memory_fraction", ""},
       {"kv_cache_config.max_tokens", "", kOne, kKey, "engine.max_tokens", ""},
-      {"kv_cache_config.tokens_per_block", "", kOne, kKey, "engine.block_tokens", ""},
+      {"kv_cache_config.tokens_per_block", "--kv_block_size", kOne, kKey, "engine.block_tokens",
+       ""},
       {"kv_cache_config.enable_block_reuse", "", kNone, kKey, "engine.enable_block_reuse", ""},
       {"kv_cache_config.enable_partial_reuse", "", kNone, kKey, "engine.enable_partial_reuse", ""},
       {"kv_cache_config.copy_on_partial_reuse", "", kNone, kKey, "engine.copy_on_partial_reuse",
@@ -50,7 +51,7 @@ std::span<const FlagRow> trtllm_options() {
       {"tensor_parallel_size", "--tensor_parallel_size", kOne, kHandled, "", ""},
       {"pipeline_parallel_size", "--pipeline_parallel_size", kOne, kHandled, "", ""},
       {"context_parallel_size", "--context_parallel_size", kOne, kHandled, "", ""},
-      {"enable_attention_dp", "", kNone, kHandled, "", ""},
+      {"enable_attention_dp", "--enable_attention_dp", kNone, kHandled, "", ""},
       {"backend", "--backend", kOne, kNotModelled, "pytorch", "the PyTorch backend is simulated"},
       {"max_beam_width", "--max_beam_width", kOne, kNotModelled, "1", "a request has one sequence"},
       {"quant_config.quant_algo", "", kOne, kHandled, "", ""},
@@ -153,6 +154,24 @@ std::span<const FlagRow> trtllm_options() {
        kOneEngine},
       {"--server_role", "--server_role", kOne, kNotModelled, "", kOneEngine},
       {"--disagg_cluster_uri", "--disagg_cluster_uri", kOne, kNotModelled, "", kOneEngine},
+      // Of Dynamo's worker (ai-dynamo/dynamo, components/src/dynamo/trtllm/backend_args.py @
+      // 0a6a115c).
+      {"--override_engine_args", "--override_engine_args", kOne, kHandled, "", ""},
+      {"--disaggregation_mode", "--disaggregation_mode", kOne, kNotModelled, "agg", kOneEngine},
+      {"--disaggregation_strategy", "--disaggregation_strategy", kOne, kNotModelled, "",
+       kOneEngine},
+      {"--encode_endpoint", "--encode_endpoint", kOne, kNotModelled, "",
+       "models with an encoder are not modelled"},
+      {"--modality", "--modality", kOne, kNoEffect, "", kServer},
+      {"--publish_kv_events", "--publish_kv_events", kNone, kNoEffect, "", kReports},
+      {"--publish_events_and_metrics", "--publish_events_and_metrics", kNone, kNoEffect, "",
+       kReports},
+      {"--endpoint", "--endpoint", kOne, kNoEffect, "", kServer},
+      {"--namespace", "--namespace", kOne, kNoEffect, "", kServer},
+      {"--discovery_backend", "--discovery_backend", kOne, kNoEffect, "", kServer},
+      {"--request_plane", "--request_plane", kOne, kNoEffect, "", kServer},
+      {"--event_plane", "--event_plane", kOne, kNoEffect, "", kServer},
+      {"--connector", "--connector", kOne, kNotModelled, "none", "connectors are left out"},
   };
   return kRows;
 }
@@ -166,6 +185,9 @@ const FlagRow* find_trtllm_flag(std::string_view name) {
       {"--cp_size", "--context_parallel_size"},
       {"--ep_size", "--moe_expert_parallel_size"},
       {"--cluster_size", "--moe_cluster_parallel_size"},
+      {"--model_path", "--model"},
+      {"--extra_engine_args", "--extra_llm_api_options"},
+      {"--expert_parallel_size", "--moe_expert_parallel_size"},
   };
   for (const auto& [second, first] : kSecond) {
     if (name == second) name = first;

@@ -1,7 +1,9 @@
 // How vLLM reads its command line: vllm/utils/argparse_utils.py (FlexibleArgumentParser).
 #include "scenarios/scenario/intake/vllm_arguments.hpp"
 
+#include "scenarios/scenario/intake/call_files.hpp"
 #include "scenarios/scenario/intake/lmcache_settings.hpp"
+#include "scenarios/scenario/intake/vllm_connectors.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -22,8 +24,6 @@ namespace spillway {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-constexpr std::int64_t kBlockTokens = 16;  // vLLM's default
 
 /// One argument as it was given.
 struct Argument {
@@ -49,29 +49,6 @@ std::optional<bool> truth(std::string text) {
   return std::nullopt;
 }
 
-/// "16k" is 16,000 and "16K" 16,384; decimals with small letters only.
-std::optional<std::int64_t> human_integer(std::string text) {
-  double scale = 1;
-  bool binary = false;
-  if (!text.empty()) {
-    constexpr std::string_view kSmall = "kmgt";
-    constexpr std::string_view kLarge = "KMGT";
-    const std::size_t small = kSmall.find(text.back());
-    const std::size_t large = kLarge.find(text.back());
-    constexpr std::array<double, 4> kThousands = {1e3, 1e6, 1e9, 1e12};
-    constexpr std::array<double, 4> kBinary = {0x1p10, 0x1p20, 0x1p30, 0x1p40};
-    if (small != std::string_view::npos) scale = kThousands[small];
-    if (large != std::string_view::npos) scale = kBinary[large];
-    binary = large != std::string_view::npos;
-    if (scale > 1) text.pop_back();
-  }
-  const std::optional<double> value = parse_real(text);
-  if (!value || (binary && *value != std::floor(*value))) return std::nullopt;
-  const double out = *value * scale;
-  if (!(std::abs(out) < 9e15) || out != std::floor(out)) return std::nullopt;
-  return static_cast<std::int64_t>(out);
-}
-
 std::string dashed(std::string name) {
   const std::size_t end = std::min(name.find_first_of(".="), name.size());
   std::replace(name.begin(), name.begin() + static_cast<std::ptrdiff_t>(end), '_', '-');
@@ -91,10 +68,12 @@ const FlagRow* flag_named(const std::string& name) {
   return found;
 }
 
-std::vector<Argument> split(const std::vector<ShellWord>& words) {
+std::vector<Argument> split(const ConfiguredWords& all) {
+  const std::vector<ShellWord>& words = all.words;
   std::vector<Argument> out;
   for (std::size_t i = 0; i < words.size(); ++i) {
     Argument argument;
+    const bool of_file = i >= all.first && i < all.first + all.of_file;
     argument.written = words[i].text;
     argument.open = words[i].open;
     std::string name = words[i].text;
@@ -144,6 +123,7 @@ std::vector<Argument> split(const std::vector<ShellWord>& words) {
     } else if (next_is_value() && truth(words[i + 1].text) && words[i + 1].text.size() > 1) {
       take();  // --enable-chunked-prefill False, as releases of 2024 take it
     }
+    if (of_file) argument.written += " in " + all.file;
     out.push_back(std::move(argument));
   }
   return out;
@@ -154,8 +134,9 @@ class ArgumentReader {
   ArgumentReader(const EngineCall& call, Draft& draft) : call_(call), draft_(draft) {}
 
   ServedModel read() {
-    std::vector<Argument> arguments = split(call_.words);
-    for (const Argument& argument : arguments) take(argument);
+    const ConfiguredWords words = configured_words(call_);
+    config_file_ = words.file;
+    for (const Argument& argument : split(words)) take(argument);
     pool();
     offload();
     environment();
@@ -300,6 +281,8 @@ class ArgumentReader {
       merge(argument, transfer_);
       transfer_text_ = argument.written;
       if (transfer_text_.size() > 60) transfer_text_ = "--kv-transfer-config";
+    } else if (flag == "--connector") {
+      dynamo_connector(argument);
     } else if (flag == "--kv-offloading-size") {
       offload_gib_ = gib(argument);
       offload_text_ = argument.written;
@@ -387,9 +370,25 @@ class ArgumentReader {
   }
 
   void config_file(const Argument& argument) {
+    if (!config_file_.empty()) return used(argument, "its settings; flags go before them");
     out_.config_file = text(argument);
     draft_.remark(Standing::kNotModelled, argument.written,
                   "the file was not read; give its settings as flags");
+  }
+
+  /// Releases of Dynamo before 1.0: a name in place of --kv-transfer-config.
+  void dynamo_connector(const Argument& argument) {
+    constexpr std::pair<std::string_view, std::string_view> kNames[] = {
+        {"kvbm", "DynamoConnector"}, {"lmcache", "LMCacheConnectorV1"}, {"nixl", "NixlConnector"}};
+    for (const std::string& value : argument.values) {
+      for (const auto& [name, connector] : kNames) {
+        if (value != name) continue;
+        transfer_ = {{"kv_connector", connector}, {"kv_role", "kv_both"}};
+        transfer_text_ = argument.written;
+        return;
+      }
+    }
+    draft_.remark(Standing::kNoEffect, argument.written, "no connector");
   }
 
   void dtype(const Argument& argument) {
@@ -411,204 +410,38 @@ class ArgumentReader {
                   "the KV cache is simulated in 16 bits: it holds fewer tokens than yours");
   }
 
+  /// vllm/config/vllm.py, _post_init_kv_transfer_config: the size makes a connector of its own.
   void offload() {
-    if (!transfer_.is_null()) return connector(transfer_);
+    if (!transfer_.is_null() && offload_gib_ > 0) {
+      SourceRef where = call_.where;
+      where.field = "--kv-offloading-size";
+      throw InputError(Fault::kUsage, where,
+                       "contradicts --kv-transfer-config; expected one of them");
+    }
+    if (!transfer_.is_null()) return read_connector(call_, transfer_, transfer_text_, draft_);
     if (offload_gib_ <= 0) return;
+    if (backend_ == "lmcache") return lmcache_offload();
     if (!backend_.empty() && backend_ != "native") {
       return draft_.remark(Standing::kNotModelled, offload_text_,
                            fmt::format("the backend {} is left out: no tier below HBM", backend_));
     }
-    tier(static_cast<std::int64_t>(offload_gib_ * 1073741824.0), offload_text_);
+    set_dram_tier(static_cast<std::int64_t>(offload_gib_ * 1073741824.0), offload_text_, draft_);
     draft_.remark(Standing::kUsed, offload_text_, "tiers.0.capacity");
   }
 
-  void tier(std::int64_t bytes, const std::string& origin) {
-    draft_.set("tiers.0.name", "dram", origin);
-    draft_.set("tiers.0.kind", "dram", origin);
-    draft_.set("tiers.0.capacity", bytes_text(bytes), origin);
-  }
-
-  void connector(const Json& config) {
-    const std::string name = config.contains("kv_connector") && config["kv_connector"].is_string()
-                                 ? config["kv_connector"].get<std::string>()
-                                 : std::string();
-    const Json extra = config.contains("kv_connector_extra_config") &&
-                               config["kv_connector_extra_config"].is_object()
-                           ? config["kv_connector_extra_config"]
-                           : Json::object();
-    if (name == "MultiConnector" && extra.contains("connectors") &&
-        extra["connectors"].is_array()) {
-      for (const Json& one : extra["connectors"]) connector(one);
-      return hybrid(extra["connectors"]);
-    }
-    const std::string role = config.contains("kv_role") && config["kv_role"].is_string()
-                                 ? config["kv_role"].get<std::string>()
-                                 : "kv_both";
-    if (name == "OffloadingConnector" && files(extra)) return shared_storage(extra);
-    if (name == "OffloadingConnector" || name == "SimpleCPUOffloadConnector") {
-      return native(name, extra);
-    }
-    if (name.starts_with("LMCacheConnectorV1") && role == "kv_both" && !draft_.has("tiers.0")) {
-      if (config.contains("kv_load_failure_policy") &&
-          config["kv_load_failure_policy"] == "recompute") {
-        draft_.set("engine.kv_load_failure_policy", "recompute", "kv_load_failure_policy");
-      }
-      draft_.remark(Standing::kUsed, transfer_text_, "engine.offload_connector");
-      return read_lmcache_settings(call_.environment, ranks(), draft_);
-    }
-    if (name.starts_with("LMCacheMPConnector") && role == "kv_both" && !draft_.has("tiers.0")) {
-      return lmcache_server();
-    }
-    draft_.remark(Standing::kNotModelled, transfer_text_,
-                  fmt::format("{} is left out: nothing moves between instances, and no tier below "
-                              "HBM is simulated for it",
-                              name.empty() ? "the connector" : name));
-  }
-
-  /// The native one first, then LMCache's server: simulated together. What else is there stands
-  /// among the remarks.
-  void hybrid(const Json& connectors) {
-    const auto is = [&](std::size_t i, std::string_view name) {
-      return connectors[i].contains("kv_connector") && connectors[i]["kv_connector"] == name;
-    };
-    if (connectors.size() != 2 || !draft_.has("tiers.0")) return;
-    if (!is(0, "OffloadingConnector") || !is(1, "LMCacheMPConnector")) return;
-    draft_.set("engine.offload_connector", "hybrid", "MultiConnector");
-    draft_.set("tiers.1.name", "l1", "lmcache server");
-    draft_.set("tiers.1.kind", "dram", "lmcache server");
-    draft_.set("tiers.1.capacity", "64GiB", "assumed: --l1-size-gb of lmcache server");
-    draft_.remark(Standing::kAssumed, "lmcache server",
-                  "the size of L1 is a flag of that process: set tiers.1.capacity to its "
-                  "--l1-size-gb");
-    draft_.forget(Standing::kNotModelled, transfer_text_);
-  }
-
-  std::int64_t ranks() const {
-    std::int64_t out = 1;
-    for (const char* key : {"engine.tensor_parallel_size", "engine.pipeline_parallel_size"}) {
-      if (draft_.at(key).is_number_integer()) out *= draft_.at(key).get<std::int64_t>();
-    }
-    return out;
-  }
-
-  /// Its sizes are flags of another process, `lmcache server`.
-  void lmcache_server() {
-    draft_.set("engine.offload_connector", "lmcache-mp", "LMCacheMPConnector");
-    draft_.set("tiers.0.name", "l1", "lmcache server");
-    draft_.set("tiers.0.kind", "dram", "lmcache server");
-    draft_.set("tiers.0.capacity", "64GiB", "assumed: --l1-size-gb of lmcache server");
-    draft_.remark(Standing::kUsed, transfer_text_, "engine.offload_connector");
-    draft_.remark(Standing::kAssumed, "lmcache server",
-                  "the size of L1 and what is behind it are flags of that process: set "
-                  "tiers.0.capacity to its --l1-size-gb");
-  }
-
-  /// llm-d's FS backend is a spec of the same connector (kv_connectors/llmd_fs_backend).
-  static bool files(const Json& extra) {
-    return extra.contains("spec_name") && extra["spec_name"] == "SharedStorageOffloadingSpec";
-  }
-  void shared_storage(const Json& extra) {
-    draft_.set("engine.offload_connector", "llmd-fs", "SharedStorageOffloadingSpec");
-    for (const char* key : {"block_size", "threads_per_gpu", "max_write_queued_seconds"}) {
-      if (extra.contains(key) && extra[key].is_number_integer()) {
-        draft_.set(fmt::format("engine.llmd.{}", key), extra[key],
-                   fmt::format("kv_connector_extra_config.{}", key));
-      }
-    }
-    if (extra.contains("read_preferring_ratio") && extra["read_preferring_ratio"].is_number()) {
-      draft_.set("engine.llmd.read_preferring_ratio", extra["read_preferring_ratio"],
-                 "kv_connector_extra_config.read_preferring_ratio");
-    }
-    draft_.set("tiers.0.name", "fs", "shared_storage_path");
-    draft_.set("tiers.0.kind", "fs", "shared_storage_path");
-    draft_.set("tiers.0.capacity", "inf", "assumed: the size of the volume");
-    draft_.set("tiers.0.scope", "cluster", "shared_storage_path");
-    draft_.remark(Standing::kUsed, transfer_text_, "engine.offload_connector");
-    draft_.remark(
-        Standing::kAssumed, "the shared storage",
-        "its size and rates: set tiers.0.capacity to that of the volume, and tiers.0.evictor "
-        "where the PVC evictor runs");
-  }
-
-  void native(const std::string& name, const Json& extra) {
-    const auto number = [&](const char* key) -> std::optional<std::int64_t> {
-      if (!extra.contains(key)) return std::nullopt;
-      const Json& value = extra[key];
-      if (value.is_number()) return value.get<std::int64_t>();
-      return value.is_string() ? human_integer(value.get<std::string>()) : std::nullopt;
-    };
-    const auto from = [&](const char* key) {
-      return fmt::format("kv_connector_extra_config.{}", key);
-    };
-    if (name == "SimpleCPUOffloadConnector") {
-      draft_.set("engine.offload_connector", "simple", "kv_connector " + name);
-    }
-    if (const auto bytes = number("cpu_bytes_to_use")) {
-      tier(*bytes, from("cpu_bytes_to_use"));
-    } else if (const auto blocks = number("num_cpu_blocks")) {
-      tier(1, from("num_cpu_blocks"));
-      // Counted in blocks of its own size; the tier counts engine blocks.
-      const std::int64_t own = draft_.at("engine.block_tokens").is_number_integer()
-                                   ? draft_.at("engine.block_tokens").get<std::int64_t>()
-                                   : kBlockTokens;
-      const std::int64_t each = number("block_size").value_or(own) / std::max<std::int64_t>(1, own);
-      draft_.set("tiers.0.capacity",
-                 fmt::format("{}blocks", *blocks * std::max<std::int64_t>(1, each)),
-                 from("num_cpu_blocks"));
-    } else {
-      tier(0, "no size is given");
-      draft_.remark(Standing::kNotModelled, transfer_text_,
-                    "names no size (cpu_bytes_to_use): nothing is offloaded here");
-    }
-    if (const auto tokens = number("block_size")) {
-      draft_.set("engine.offload_block_tokens", *tokens, from("block_size"));
-    }
-    if (const auto threshold = number("store_threshold"); threshold && *threshold > 1) {
-      draft_.set("engine.store_threshold", *threshold, from("store_threshold"));
-    }
-    if (const auto tracked = number("max_tracker_size")) {
-      draft_.set("engine.max_tracker_size", *tracked, from("max_tracker_size"));
-    }
-    for (const auto& [key, target] :
-         {std::pair{"offload_prompt_only", "engine.offload_prompt_only"},
-          std::pair{"lazy_offload", "engine.lazy_offload"}}) {
-      if (extra.contains(key) && extra[key].is_boolean()) draft_.set(target, extra[key], from(key));
-    }
-    if (extra.contains("eviction_policy") && extra["eviction_policy"] == "arc") {
-      draft_.set("tiers.0.eviction", "vllm-arc", from("eviction_policy"));
-    }
-    draft_.remark(Standing::kUsed, transfer_text_, "tiers");
-    if (extra.contains("secondary_tiers") && extra["secondary_tiers"].is_array()) {
-      for (const Json& one : extra["secondary_tiers"]) secondary(one);
-    }
-  }
-
-  void secondary(const Json& config) {
-    const std::string type =
-        config.is_object() && config.contains("type") && config["type"].is_string()
-            ? config["type"].get<std::string>()
-            : std::string();
-    const bool files = type == "fs" || type.starts_with("fs_");
-    if (!files && type != "obj") {
-      return draft_.remark(Standing::kNotModelled, fmt::format("secondary_tiers, type {}", type),
-                           "no tier of this type is simulated");
-    }
-    const std::string origin = fmt::format("secondary_tiers, type {}", type);
-    const std::size_t place = ++tiers_behind_;
-    const std::string tier = fmt::format("tiers.{}", place);
-    draft_.set(tier + ".name", fmt::format("{}{}", files ? "fs" : "object", place), origin);
-    draft_.set(tier + ".kind", files ? "fs" : "object", origin);
-    for (const char* key : {"n_read_threads", "n_write_threads", "io_threads"}) {
-      if (config.contains(key) && config[key].is_number_integer()) {
-        draft_.set(tier + ".device." + key, config[key], origin);
-      }
-    }
-    draft_.remark(Standing::kAssumed, origin,
-                  "the store's bandwidth and latency are of its kind; measure it with "
-                  "`spillway calibrate --scratch DIR`");
+  /// The size is of all ranks together; LMCache's own is of one.
+  void lmcache_offload() {
+    EngineCall call = call_;
+    call.environment["LMCACHE_MAX_LOCAL_CPU_SIZE"] =
+        fmt::format("{}", offload_gib_ / static_cast<double>(ranks_of(draft_)));
+    draft_.remark(Standing::kUsed, offload_text_, "tiers.0.capacity");
+    draft_.remark(Standing::kUsed, "--kv-offloading-backend lmcache", "engine.offload_connector");
+    read_lmcache_settings(call, ranks_of(draft_), draft_);
   }
 
   void environment() {
+    const bool kvbm =
+        transfer_.is_object() && transfer_.dump().find("DynamoConnector") != std::string::npos;
     const auto set = [&](const char* name) {
       const auto found = call_.environment.find(name);
       return found == call_.environment.end() ? std::string() : found->second;
@@ -621,21 +454,46 @@ class ArgumentReader {
       if (name.starts_with("LMCACHE_") || name.starts_with("lmcacheConfig")) {
         draft_.remark(Standing::kNotModelled, name + "=" + value, "LMCache's tiers are left out");
       }
+      if (name.starts_with("DYN_KVBM_") && !kvbm) {
+        draft_.remark(Standing::kNotModelled, name + "=" + value, "no connector of KVBM is named");
+      }
     }
   }
 
   const EngineCall& call_;
   Draft& draft_;
   ServedModel out_;
+  std::string config_file_;  ///< that was read
   Json transfer_;
   std::string transfer_text_;
   double offload_gib_ = 0;
   std::string offload_text_;
   std::string backend_;
-  std::size_t tiers_behind_ = 0;
 };
 
 }  // namespace
+
+std::optional<std::int64_t> human_integer(std::string text) {
+  double scale = 1;
+  bool binary = false;
+  if (!text.empty()) {
+    constexpr std::string_view kSmall = "kmgt";
+    constexpr std::string_view kLarge = "KMGT";
+    const std::size_t small = kSmall.find(text.back());
+    const std::size_t large = kLarge.find(text.back());
+    constexpr std::array<double, 4> kThousands = {1e3, 1e6, 1e9, 1e12};
+    constexpr std::array<double, 4> kBinary = {0x1p10, 0x1p20, 0x1p30, 0x1p40};
+    if (small != std::string_view::npos) scale = kThousands[small];
+    if (large != std::string_view::npos) scale = kBinary[large];
+    binary = large != std::string_view::npos;
+    if (scale > 1) text.pop_back();
+  }
+  const std::optional<double> value = parse_real(text);
+  if (!value || (binary && *value != std::floor(*value))) return std::nullopt;
+  const double out = *value * scale;
+  if (!(std::abs(out) < 9e15) || out != std::floor(out)) return std::nullopt;
+  return static_cast<std::int64_t>(out);
+}
 
 ServedModel read_vllm_arguments(const EngineCall& call, Draft& draft) {
   return ArgumentReader(call, draft).read();

@@ -1,6 +1,8 @@
 // vLLM's arguments as parts of a scenario.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "scenarios/scenario/intake/draft.hpp"
@@ -16,6 +18,9 @@ struct ServedModel {
   bool ranks = false;        ///< --tensor-parallel-size was given
   bool headless = false;     ///< a further node of the same engine
 };
+
+/// "16k" is 16,000 and "16K" 16,384; decimals with small letters only.
+std::optional<std::int64_t> human_integer(std::string text);
 
 /// Puts what the arguments say into `draft`, with a remark for each of them. Throws InputError
 /// (exit 2) for a value that vLLM would refuse as well.

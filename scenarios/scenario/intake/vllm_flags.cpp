@@ -16,6 +16,7 @@ constexpr std::string_view kDrafts =
 constexpr std::string_view kKernels = "kernels are those that were measured for the GPU";
 constexpr std::string_view kUsual = "the usual kernels and collectives are simulated";
 constexpr std::string_view kLeftOut = "left out";
+constexpr std::string_view kOneEngine = "prefill and decode run in one engine";
 constexpr std::string_view kDivided = "requests are divided evenly by session";
 constexpr std::string_view kBalance = "balancing of experts is left out: experts are evenly loaded";
 
@@ -437,6 +438,16 @@ constexpr FlagRow kFlags[] = {
     {"--use-fp64-gumbel", "", FlagValue::kNone, FlagUse::kNotModelled, "", kLeftOut},
     {"--use-replayssm", "", FlagValue::kNone, FlagUse::kNotModelled, "", kLeftOut},
     {"--video-pruning-method", "", FlagValue::kOne, FlagUse::kNotModelled, "", kEncoders},
+    // Of Dynamo's worker (ai-dynamo/dynamo, components/src/dynamo/vllm/args.py and
+    // components/src/dynamo/common/configuration, 2026).
+    {"--connector", "", FlagValue::kMany, FlagUse::kHandled, "", ""},
+    {"--disaggregation-mode", "", FlagValue::kOne, FlagUse::kNotModelled, "", kOneEngine},
+    {"--is-prefill-worker", "", FlagValue::kNone, FlagUse::kNotModelled, "", kOneEngine},
+    {"--is-decode-worker", "", FlagValue::kNone, FlagUse::kNotModelled, "", kOneEngine},
+    {"--discovery-backend", "", FlagValue::kOne, FlagUse::kNoEffect, "", kServer},
+    {"--request-plane", "", FlagValue::kOne, FlagUse::kNoEffect, "", kServer},
+    {"--event-plane", "", FlagValue::kOne, FlagUse::kNoEffect, "", kServer},
+    {"--endpoint", "", FlagValue::kOne, FlagUse::kNoEffect, "", kServer},
 };
 
 }  // namespace

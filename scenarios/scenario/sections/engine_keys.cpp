@@ -60,6 +60,10 @@ constexpr std::string_view kTrtllmShared[] = {"preset",
                                               "enforce_eager",
                                               "max_cudagraph_capture_size"};
 
+constexpr std::string_view kMooncakeShared[] = {
+    "preset",       "block_tokens",           "max_model_len",   "num_gpu_blocks",
+    "max_num_seqs", "max_num_batched_tokens", "async_scheduling"};
+
 /// An engine that takes no other keys than these; what is nobody's own here is vLLM's.
 struct EngineKeys {
   EngineFamily family;
@@ -70,6 +74,7 @@ struct EngineKeys {
 constexpr EngineKeys kEngines[] = {
     {EngineFamily::kSglang, "SGLang", kSglangOwn, kSglangShared},
     {EngineFamily::kTrtllm, "TensorRT-LLM", kTrtllmOwn, kTrtllmShared},
+    {EngineFamily::kMooncake, "Mooncake Store", {}, kMooncakeShared},
 };
 
 bool lists(std::span<const std::string_view> names, std::string_view key) {
@@ -97,9 +102,10 @@ void refuse_foreign_keys(const ObjectReader& engine, const Scenario& s) {
                                    owner->engine, s.preset, engine_of(owner->family)));
     }
     if (lists(here->own, key) || lists(here->shared, key)) continue;
-    engine.fail(key, fmt::format("a flag of {}, found beside preset {}; expected one of {}, {}",
+    engine.fail(key, fmt::format("a flag of {}, found beside preset {}; expected one of {}{}{}",
                                  owner != nullptr ? owner->engine : "vLLM", s.preset,
-                                 fmt::join(here->own, ", "), fmt::join(here->shared, ", ")));
+                                 fmt::join(here->own, ", "), here->own.empty() ? "" : ", ",
+                                 fmt::join(here->shared, ", ")));
   }
 }
 

@@ -491,25 +491,31 @@ void read_chunk_tiers(const ObjectReader& top, Scenario& s) {
 
 bool use_chunk_link(const ObjectReader& link, const LinkChoice& choice, Scenario& s) {
   const bool chunks = keeps_chunks(s.engine.connector);
-  const bool kvbm = s.engine.is_kvbm();
-  if (kvbm) {
+  const bool mooncake = s.engine.family == EngineFamily::kMooncake;
+  const bool attached = s.engine.attached();
+  if (attached) {
     link.refuse({"through", "shared_by", "submit_us", "duplex_factor", "sm_share", "rank"},
-                "expected only without preset kvbm, whose links share nothing");
+                fmt::format("expected only without preset {}, whose links share nothing",
+                            kConnectorNames[static_cast<std::size_t>(s.engine.connector)]));
   }
-  if (!chunks && !kvbm && s.engine.family != EngineFamily::kTrtllm) return false;
+  const bool trtllm = s.engine.family == EngineFamily::kTrtllm;
+  if (!chunks && !attached && !mooncake && !trtllm) return false;
   for (TierChoice& tier : s.behind) {
     if (!tier.storage) continue;  // L1 of a hybrid
     const bool down = choice.to == tier.name;
     if (!down && choice.from != tier.name) continue;
     // L1, behind the native connector's tier in a hybrid.
     const bool hybrid = s.engine.connector == ConnectorKind::kHybrid;
-    const std::string& gate = hybrid ? s.behind.front().name : s.tier->name;
-    if (kvbm && !down && choice.to != "hbm") {
-      link.fail("to", fmt::format("expected hbm: KVBM reads {} straight into it", tier.name));
-    }
-    if ((down ? choice.from : choice.to) != gate && (down || !kvbm)) {
+    // An SSD of Mooncake and tiers of KVBM are read straight into HBM.
+    const bool straight = mooncake || s.engine.is_kvbm();
+    const std::string gate = straight && !down ? "hbm"
+                             : hybrid          ? s.behind.front().name
+                                               : s.tier->name;
+    if ((down ? choice.from : choice.to) != gate) {
       link.fail(down ? "from" : "to",
-                fmt::format("expected {}: what is in {} goes by way of it", gate, tier.name));
+                gate == "hbm"
+                    ? fmt::format("expected hbm: {} is read straight into it", tier.name)
+                    : fmt::format("expected {}: what is in {} goes by way of it", gate, tier.name));
     }
     if (!choice.affine || !choice.through.empty() || choice.rank) {
       link.fail("kind", fmt::format("expected affine or constant, without media and rank, for the "

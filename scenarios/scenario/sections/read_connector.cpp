@@ -55,14 +55,14 @@ void read_kind(const ObjectReader& engine, EngineConfig& c) {
   const auto kind = static_cast<std::size_t>(c.connector);  // the preset's
   const std::string name =
       engine.text("offload_connector").value_or(std::string(kConnectorNames[kind]));
-  const bool kvbm = c.is_kvbm();
+  const bool attached = c.attached();
   c.connector = static_cast<ConnectorKind>(
       std::find(std::begin(kConnectorNames), std::end(kConnectorNames), name) -
       std::begin(kConnectorNames));
-  if (c.is_kvbm() != kvbm) {
-    engine.fail(
-        "offload_connector",
-        fmt::format("expected kvbm with \"preset\": \"kvbm\", and with no other; found {}", name));
+  if ((attached || c.attached()) && static_cast<std::size_t>(c.connector) != kind) {
+    engine.fail("offload_connector",
+                fmt::format("expected {0}, the connector of this preset; found {1}",
+                            kConnectorNames[kind], name));
   }
   c.lazy_offload = engine.boolean("lazy_offload").value_or(false);
   if (c.lazy_offload && !c.simple_offload()) {
@@ -85,7 +85,8 @@ void read_connector(const ObjectReader& engine, Scenario& s) {
   read_kind(engine, c);
   read_chunk_connector(engine, s);
   read_kvbm(engine, s);
-  if (keeps_chunks(c.connector) || c.is_kvbm()) return;
+  read_flexkv(engine, s);
+  if (keeps_chunks(c.connector) || c.attached()) return;
   read_prompt_only(engine, c);
   read_chunk(engine, c);
   assign(c.store_threshold, engine.integer("store_threshold"));

@@ -101,6 +101,7 @@ constexpr Key kEngineKeys[] = {
     object_key("lmcache_mp", ScenarioKeys::kLmcacheMp, "Settings of LMCache multi-process."),
     object_key("llmd", ScenarioKeys::kLlmd, "Settings of llm-d's FS backend."),
     object_key("kvbm", ScenarioKeys::kKvbm, "Settings of Dynamo KVBM."),
+    object_key("flexkv", ScenarioKeys::kFlexkv, "Settings of FlexKV."),
     choice_key("kv_load_failure_policy", kLoadFailures,
                "lmcache: whether a request whose load fails ends, or computes again.", "fail"),
     flag_key("lazy_offload", "simple connector: store only what HBM is about to evict."),
@@ -453,12 +454,11 @@ HbmBudget memory_budget(const Scenario& s, EngineMemory memory) {
 
 void take_estimate(const ObjectReader& engine, std::int64_t blocks, Scenario& s) {
   if (blocks > kMostGpuBlocks) {
-    engine.fail(
-        "num_gpu_blocks",
-        fmt::format("{} blocks of {} fit the GPU; expected at most {} (larger blocks, or "
-                    "num_gpu_blocks as given)",
-                    blocks, format_bytes(static_cast<double>(s.engine.block_bytes.count())),
-                    kMostGpuBlocks));
+    engine.fail("num_gpu_blocks",
+                fmt::format("{} blocks of {} fit the GPU; expected at most {} (larger blocks, or "
+                            "num_gpu_blocks as given)",
+                            blocks, format_bytes(static_cast<double>(s.engine.block_bytes.count())),
+                            kMostGpuBlocks));
   }
   s.engine.num_gpu_blocks = static_cast<std::uint32_t>(blocks);
   s.pool_estimated = true;
@@ -489,6 +489,7 @@ void read_engine(const ObjectReader& top, Scenario& s) {
   read_ranks(*engine, s);
   if (c.family == EngineFamily::kSglang) return read_sglang(*engine, s);
   if (c.family == EngineFamily::kTrtllm) return read_trtllm(*engine, s);
+  if (c.family == EngineFamily::kMooncake) return read_mooncake(*engine, s);
   use_measured_engine(s);
 
   assign(c.block_tokens, engine->integer("block_tokens"));

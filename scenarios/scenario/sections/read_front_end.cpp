@@ -43,12 +43,14 @@ void read_front_end(const ObjectReader& top, Scenario& s) {
   const auto section = top.object("front_end", ScenarioKeys::kFrontEnd);
   FrontEndChoice& choice = *s.front_end;
   // Reference scenarios have made-up step times, which no API server's go with.
-  if (!section && s.compute->kind == ComputeChoice::Kind::kLinear) return;
+  const bool engine = s.engine.family != EngineFamily::kMooncake;
+  if (!section && (s.compute->kind == ComputeChoice::Kind::kLinear || !engine)) return;
   if (section && section->text("kind") == "none") {
     section->refuse({"processes", "request_ms", "prompt_token_us", "delay_ms", "chunk_us"},
                     "expected only with kind vllm");
     return;
   }
+  if (!engine) section->fail("kind", "expected none: a client of the store has no API server");
   FrontEndConfig& each = choice.each;
   const auto take = [&](std::string_view key, double published, int digits) {
     const auto given = section ? section->number(key) : std::nullopt;

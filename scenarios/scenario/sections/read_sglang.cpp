@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <span>
 
 #include "models/catalogue/model_spec.hpp"
@@ -31,16 +32,25 @@ Choice chosen(const ObjectReader& engine, const char* key,
   return static_cast<Choice>(std::find(names.begin(), names.end(), text) - names.begin());
 }
 
-// server_args.py, in MiB: memory of a GPU below which it captures graphs for so many requests, and
-// with four ranks or more for so many.
-struct GraphLimit {
+// server_args.py, in MiB: memory of a GPU below which it cuts prompts after so many tokens, and
+// captures graphs for so many requests, with four ranks or more for so many.
+struct MemoryRow {
   std::int64_t below;
+  std::int64_t chunk;
   std::int64_t requests;
   std::int64_t of_ranks;
 };
-constexpr GraphLimit kGraphLimits[] = {
-    {20 << 10, 8, 8}, {35 << 10, 24, 80}, {60 << 10, 32, 160}, {160 << 10, 256, 512}};
-constexpr std::int64_t kMostGraphRequests = 512;
+constexpr MemoryRow kByMemory[] = {{20 << 10, 2048, 8, 8},
+                                   {35 << 10, 2048, 24, 80},
+                                   {60 << 10, 4096, 32, 160},
+                                   {160 << 10, 8192, 256, 512},
+                                   {std::numeric_limits<std::int64_t>::max(), 16384, 512, 512}};
+
+const MemoryRow& row_of(const GpuSpec& gpu) {
+  const std::int64_t memory = gpu.memory_bytes >> 20;
+  return *std::find_if(std::begin(kByMemory), std::end(kByMemory),
+                       [&](const MemoryRow& row) { return memory < row.below; });
+}
 constexpr std::int64_t kManyRanks = 4;
 constexpr double kConstantMib = 512;
 constexpr double kMibPerToken = 1.5;  // of activations
@@ -75,12 +85,8 @@ double usual_share(const ObjectReader& engine, const Scenario& s) {
       g.chunked_prefill_size > 0 ? g.chunked_prefill_size : std::int64_t{g.max_prefill_tokens};
   reserved += kMibPerToken * static_cast<double>(std::max(tokens, kLeastTokens));
   if (!engine.boolean("enforce_eager").value_or(false)) {
-    std::int64_t requests = kMostGraphRequests;
-    for (const GraphLimit& row : kGraphLimits) {
-      if (memory >= row.below) continue;
-      requests = ranks < kManyRanks ? row.requests : row.of_ranks;
-      break;
-    }
+    const MemoryRow& row = row_of(*s.gpu);
+    std::int64_t requests = ranks < kManyRanks ? row.requests : row.of_ranks;
     requests = engine.integer("max_cudagraph_capture_size").value_or(requests);
     const std::int64_t longest = s.model->spec->is_mla()
                                      ? std::min(g.chunked_prefill_size, kMlaPromptGraph)
@@ -125,8 +131,10 @@ std::int64_t pool_tokens(const ObjectReader& engine, Scenario& s) {
   return static_cast<std::int64_t>(left / token);
 }
 
-void read_steps(const ObjectReader& engine, EngineConfig& c) {
+void read_steps(const ObjectReader& engine, Scenario& s) {
+  EngineConfig& c = s.engine;
   SglangConfig& g = c.sglang;
+  if (s.gpu != nullptr) g.chunked_prefill_size = row_of(*s.gpu).chunk;
   assign(g.max_running_requests, engine.integer("max_running_requests"));
   assign(g.max_prefill_tokens, engine.integer("max_prefill_tokens"));
   assign(g.max_new_tokens, engine.integer("max_new_tokens"));
@@ -220,7 +228,7 @@ void read_sglang(const ObjectReader& engine, Scenario& s) {
   const Bytes rank_bytes =
       rank_kv_bytes(s.model->kv_bytes_per_token, s.model->spec, s.model->layers, s.shards());
   c.block_bytes = rank_bytes * c.block_tokens;
-  read_steps(engine, c);
+  read_steps(engine, s);
   if (c.sglang.mixed_chunks && !c.chunked_prefill) {
     s.notes.push_back(scenario_note("mixed-chunk-off", {}));
   }

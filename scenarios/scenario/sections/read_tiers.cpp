@@ -56,7 +56,9 @@ constexpr Key kTierKeys[] = {
                        "lmcache: when the remote store cannot be reached.", "never")),
     choice_key("atime", kAtimeRules, "llmd-fs: when a read changes the access time of a file.",
                "relatime"),
-    object_key("evictor", ScenarioKeys::kEvictor, "llmd-fs: what deletes files.", "none")};
+    object_key("evictor", ScenarioKeys::kEvictor, "llmd-fs: what deletes files.", "none"),
+    integer_key("segments", 1, 1 << 16, "mooncake-client: equal parts of the memory.", "1"),
+    object_key("store", ScenarioKeys::kMooncake, "mooncake-client: settings of the store.")};
 
 }  // namespace
 
@@ -248,9 +250,11 @@ std::optional<TierChoice> begin_host_memory(const ObjectReader& top, const HostM
 }
 
 void read_tiers(const ObjectReader& top, Scenario& s) {
+  if (read_mooncake_tiers(top, s)) return;
   if (read_v0_tier(top, s) || read_sglang_tier(top, s) || read_trtllm_tier(top, s)) return;
   if (keeps_chunks(s.engine.connector)) return read_chunk_tiers(top, s);
   if (s.engine.is_kvbm()) return read_kvbm_tiers(top, s);
+  if (s.engine.is_flexkv()) return read_flexkv_tiers(top, s);
   const auto tiers = top.objects("tiers", ScenarioKeys::kTier);
   if (tiers.empty()) return;
   if (tiers.size() >= kMaxTiers) {

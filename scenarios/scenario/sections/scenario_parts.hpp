@@ -82,9 +82,18 @@ void read_connector(const ObjectReader& engine, Scenario& s);
 /// Of those that keep chunks; and what other connectors must not say.
 void read_chunk_connector(const ObjectReader& engine, Scenario& s);
 void read_chunk_tiers(const ObjectReader& top, Scenario& s);
+/// What a store that a preset attaches does not go with, each with a reason.
+void check_attached_engine(const ObjectReader& engine, const Scenario& s);
+/// Keys that no tier of such a store has. `ways`, `rules`, `sharing`: what to say of speeds, of
+/// policies, and of a scope beyond the instance.
+void refuse_attached_tier_keys(const ObjectReader& tier, std::string_view ways,
+                               std::string_view rules, std::string_view sharing);
 /// The same of KVBM, whose preset brings it.
 void read_kvbm(const ObjectReader& engine, Scenario& s);
 void read_kvbm_tiers(const ObjectReader& top, Scenario& s);
+/// The same of FlexKV, whose preset brings it.
+void read_flexkv(const ObjectReader& engine, Scenario& s);
+void read_flexkv_tiers(const ObjectReader& top, Scenario& s);
 /// Keys of theirs in a tier of another connector.
 void refuse_chunk_keys(const ObjectReader& tier);
 /// Whether the link leads to or from a tier of theirs behind the first: the tier has it then.
@@ -117,6 +126,12 @@ bool read_sglang_tier(const ObjectReader& top, Scenario& s);
 void read_trtllm(const ObjectReader& engine, Scenario& s);
 /// Whether the engine is TensorRT-LLM: then its host memory, if it has any, is the tier.
 bool read_trtllm_tier(const ObjectReader& top, Scenario& s);
+/// The keys of a client of Mooncake Store.
+void read_mooncake(const ObjectReader& engine, Scenario& s);
+/// Whether the engine is one: then the store is the first tier, its SSD the second.
+bool read_mooncake_tiers(const ObjectReader& top, Scenario& s);
+/// After links and policies.
+void check_mooncake(const ObjectReader& top, Scenario& s);
 /// The workload's keys retention and decode_retention.
 void read_retention(const ObjectReader& workload, Scenario& s);
 /// The v0 engine's keys, where the preset is one; else none of them may be there.

@@ -18,7 +18,7 @@ constexpr std::int64_t kBlock = 16 * 131072;
 constexpr std::int64_t kMs = 1'000'000;
 
 /// 1 ms a block behind `latency`.
-KvbmWay way(std::uint32_t link, Duration latency = Duration(0)) {
+AttachedWay way(std::uint32_t link, Duration latency = Duration(0)) {
   return {link, make_affine_link(latency, 1000 * kBlock), latency, Bytes(kBlock), 1};
 }
 
@@ -40,7 +40,7 @@ struct Kvbm {
     EngineParts parts = parts_of(setup);
     for (std::size_t i = 0; i < slots.size(); ++i) {
       const auto link = static_cast<std::uint32_t>(2 * i);
-      parts.kvbm.push_back(
+      parts.attached.push_back(
           {slots[i], i == 1 && setup.config.kvbm.filter, way(link), way(link + 1)});
     }
     Engine engine(queue, network, chains, std::move(parts), out.journal);
@@ -134,7 +134,7 @@ TEST_CASE("KVBM: beyond its limit the filter forgets, and a new period begins", 
   CHECK_FALSE(filter.sight(BlockId{2}, Time(seconds(8))));
   CHECK(filter.entries() == 2);
   // The next period ends at 18 s, not at 10 s.
-  CHECK(filter.sight(BlockId{1}, Time(seconds(17))));        // 1, doubled
+  CHECK(filter.sight(BlockId{1}, Time(seconds(17))));  // 1, doubled
   // 3 and 2 become 2 and 1; the third one's 1 is again one entry too many: 1 is left.
   CHECK_FALSE(filter.sight(BlockId{2}, Time(seconds(18))));
   CHECK(filter.entries() == 1);

@@ -208,6 +208,22 @@ TEST_CASE("what a release does not export is not armed, and said", "[reports]") 
   CHECK(rule_of(unknown, "HostMemoryLow") != nullptr);
 }
 
+TEST_CASE("a store that counts refused puts raises an alert on them", "[reports]") {
+  const RunResult run = ops_run();
+  const AlertRules alerts = alert_rules(figures_of(run, provenance_with("mooncake-client")));
+  const AlertRule* refused = rule_of(alerts, "StoresRefusedAbovePlan");
+  REQUIRE(refused != nullptr);
+  CHECK_THAT(refused->expr, ContainsSubstring("rate(master_put_start_alloc_failures_total[15m])"));
+  const AlertRule* load = rule_of(alerts, "LoadNearLinkCapacity");
+  REQUIRE(load != nullptr);
+  CHECK(load->expr == "rate(mooncake_transfer_read_bytes[5m]) > 20000000000");
+  CHECK(not_armed(alerts, "EngineAbsent: mooncake has no metric"));
+  // KVBM runs on vLLM, whose counters tell what was found below HBM.
+  const AlertRules kvbm = alert_rules(figures_of(run, provenance_with("kvbm@1.0")));
+  CHECK_THAT(rule_of(kvbm, "HitRatioBelowPlan")->expr,
+             ContainsSubstring("vllm:external_prefix_cache_hits_total"));
+}
+
 TEST_CASE("a state that the simulated run was in raises nothing", "[reports]") {
   RunResult run = ops_run();
   const auto capacity = static_cast<double>(run.tiers[0].capacity_bytes);

@@ -80,6 +80,37 @@ TEST_CASE("an engine without a metric has no panel for it", "[reports]") {
   CHECK(none["templating"]["list"].size() == 1);
 }
 
+TEST_CASE("a store attached to vLLM has panels beside vLLM's", "[reports]") {
+  const RunResult run = ops_run();
+  const Json board = dashboard(figures_of(run, provenance_with("kvbm@1.0")));
+  const Json* ttft = panel_of(board, "Time to first token");
+  REQUIRE(ttft != nullptr);
+  CHECK_THAT((*ttft)["targets"][0]["expr"].get<std::string>(),
+             ContainsSubstring("vllm:time_to_first_token_seconds_bucket"));
+  const Json* loads = panel_of(board, "kvbm: blocks loaded from the host tier");
+  REQUIRE(loads != nullptr);
+  CHECK_THAT((*loads)["targets"][0]["expr"].get<std::string>(),
+             ContainsSubstring("rate(kvbm_onboard_blocks_h2d{"));
+  const Json* ratio = panel_of(board, "kvbm: hit ratio");
+  REQUIRE(ratio != nullptr);
+  CHECK((*ratio)["fieldConfig"]["defaults"]["unit"] == "percentunit");
+  CHECK(exprs_of(*ratio).contains(fmt::format("vector({})", *hit_ratio(run.tiers[1]))));
+  CHECK(panel_of(board, "kvbm: storage tiers: hit ratio") == nullptr);  // there is no disk
+}
+
+TEST_CASE("a client of a store alone has the store's panels, and instances to choose",
+          "[reports]") {
+  const RunResult run = ops_run();
+  const Json board = dashboard(figures_of(run, provenance_with("mooncake-client")));
+  CHECK(panel_of(board, "Time to first token") == nullptr);
+  const Json* bytes = panel_of(board, "mooncake: host bytes in use");
+  REQUIRE(bytes != nullptr);
+  CHECK(exprs_of(*bytes).contains(fmt::format("vector({})", run.tiers[1].mean_bytes)));
+  REQUIRE(board["templating"]["list"].size() == 3);
+  CHECK(board["templating"]["list"][1]["query"]["query"] ==
+        "label_values(master_allocated_bytes, job)");
+}
+
 TEST_CASE("a plan without a recommendation shows production alone", "[reports]") {
   PlanResult plan = ops_plan();
   plan.recommended = -1;

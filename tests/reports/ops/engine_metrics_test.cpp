@@ -67,6 +67,34 @@ TEST_CASE("SGLang counts tokens, and those of HiCache only where it is on", "[re
   CHECK(find_metric(engine, Signal::kExternalHits)->matchers == "cache_source=\"host\"");
 }
 
+TEST_CASE("stores attached to an engine export names of their own", "[reports]") {
+  CHECK(name_in("kvbm", Signal::kExternalHits) == "kvbm_matched_tokens");
+  CHECK(name_in("kvbm", Signal::kLoadBlocks) == "kvbm_onboard_blocks_h2d");
+  CHECK(name_in("kvbm", Signal::kHitRatio) == "kvbm_host_cache_hit_rate");
+  CHECK(name_in("dynamo", Signal::kHitRatio).empty());  // without KVBM
+  CHECK(name_in("mooncake", Signal::kHostEvictions) == "master_evicted_key_count");
+  CHECK(name_in("mooncake", Signal::kStoresRefused) == "master_put_start_alloc_failures_total");
+  CHECK(name_in("mooncake", Signal::kLoadBytes) == "mooncake_transfer_read_bytes");
+  CHECK(name_in("aibrix", Signal::kHostBytes) == "vllm:kv_cache_ol_used");
+  CHECK(name_in("aibrix", Signal::kExternalHits) ==
+        "vllm:kv_cache_ol_iteration_fetched_tokens_sum");
+  CHECK(name_in("flexkv", Signal::kHostHits) == "flexkv_py_cache_hit_blocks_total");
+  // One counter in both directions, told apart by labels.
+  const EngineRelease flexkv{"flexkv", {}, {}};
+  CHECK(find_metric(flexkv, Signal::kLoadBytes)->matchers ==
+        "transfer_type=\"H2D\",operation=\"get\"");
+  CHECK(find_metric(flexkv, Signal::kStoreBytes)->matchers ==
+        "transfer_type=\"D2H\",operation=\"put\"");
+}
+
+TEST_CASE("a store's storage has metrics where there is a tier of its kind", "[reports]") {
+  CHECK(name_in("kvbm", Signal::kTierHitRatio).empty());
+  CHECK(name_in("kvbm", Signal::kTierHitRatio, {"dram", "nvme"}) == "kvbm_disk_cache_hit_rate");
+  CHECK(name_in("kvbm", Signal::kTierHitRatio, {"dram", "object"}) == "kvbm_object_cache_hit_rate");
+  CHECK(name_in("flexkv", Signal::kTierLoadBytes).empty());
+  CHECK(name_in("flexkv", Signal::kTierLoadBytes, {"nvme"}) == "flexkv_py_transfer_bytes_total");
+}
+
 TEST_CASE("every row has a source, and no release two names in one row's place", "[reports]") {
   std::set<std::string> seen;
   for (const EngineMetric& m : engine_metrics()) {
@@ -75,8 +103,11 @@ TEST_CASE("every row has a source, and no release two names in one row's place",
     CHECK_FALSE(m.unit.empty());
     CHECK_FALSE(name_of(m.signal).empty());
     CHECK((m.to == EngineVersion{} || m.from <= m.to));
-    // As Prometheus' Python client has them on the wire.
-    if (m.kind == MetricKind::kCounter) CHECK(m.name.ends_with("_total"));
+    // As Prometheus' Python client has them on the wire; clients in Rust and C++ add nothing.
+    const bool python = m.engine != "kvbm" && m.engine != "mooncake";
+    if (m.kind == MetricKind::kCounter && python) {
+      CHECK((m.name.ends_with("_total") || m.name.ends_with("_sum")));
+    }
     if (m.kind == MetricKind::kHistogram) CHECK_FALSE(m.name.ends_with("_total"));
     CHECK(std::is_sorted(m.buckets.begin(), m.buckets.end()));
     CHECK(seen.insert(fmt::format("{} {} {} {}.{}", m.engine, name_of(m.signal), m.name,

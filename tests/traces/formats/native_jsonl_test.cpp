@@ -68,6 +68,31 @@ TEST_CASE("rows say how long their KV is kept", "[traces]") {
   }
 }
 
+TEST_CASE("rows say what they ask of a store", "[traces]") {
+  const Workload w = open_bytes_as_trace(
+      kHeader + native("0", R"(, "soft_pin": true, "poll_ms": [2.5, 3])") +
+      native("1", R"(, "hard_pin": true, "soft_pin": false)") + native("2", ""));
+  CHECK(w.hints(RequestId{0}) == StoreHints{Duration(2'500'000), 3, StoreHints::kSoft});
+  CHECK(w.hints(RequestId{1}) == StoreHints{Duration(0), 0, StoreHints::kHard});
+  CHECK(w.hints(RequestId{2}) == StoreHints());
+  const Workload none = open_bytes_as_trace(kHeader + native("0", ""));
+  CHECK(none.columns().hints.empty());
+  CHECK(none.content_hash() !=
+        open_bytes_as_trace(kHeader + native("0", R"(, "hard_pin": true)")).content_hash());
+  // Plain rows may say so too.
+  const std::string plain = good_row("0");
+  const std::string pinned = plain.substr(0, plain.rfind('}')) + ", \"soft_pin\": true}\n";
+  CHECK(open_bytes_as_trace(pinned).hints(RequestId{0}).soft());
+
+  for (const std::string bad :
+       {R"("soft_pin": 1)", R"("poll_ms": 5)", R"("poll_ms": [1])", R"("poll_ms": [1, 2.5])",
+        R"("poll_ms": [-1, 2])", R"("poll_ms": [1, -2])"}) {
+    INFO(bad);
+    const auto error = error_of([&] { open_bytes_as_trace(kHeader + native("0", ", " + bad)); });
+    CHECK(std::string(error.what()).find("expected ") != std::string::npos);
+  }
+}
+
 TEST_CASE("a native header may stand before plain rows", "[traces]") {
   const Workload plain = open_bytes_as_trace(good_row("0") + good_row("1"));
   const Workload headed =

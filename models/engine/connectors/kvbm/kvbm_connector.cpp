@@ -8,17 +8,18 @@
 
 namespace spillway {
 
-KvbmConnector::Tier::Tier(KvbmTierConfig&& config, const KvbmConfig& rules)
+KvbmConnector::Tier::Tier(AttachedTierConfig&& config, const KvbmConfig& rules)
     : pool(config.slots), down(std::move(config.down), rules), up(std::move(config.up), rules) {
   if (config.filtered) filter.emplace(rules);
 }
 
-KvbmConnector::KvbmConnector(const Environment& environment, std::vector<KvbmTierConfig> tiers,
+KvbmConnector::KvbmConnector(const Environment& environment, std::vector<AttachedTierConfig> tiers,
                              const Place& place)
     : KvConnector(environment.config, environment.waiter), env_(environment), place_(place) {
   KV_ASSERT(!tiers.empty() && tiers.size() <= kMostTiers, "{} tiers of KVBM", tiers.size());
   tiers_.reserve(tiers.size());
-  for (KvbmTierConfig& tier : tiers) tiers_.emplace_back(std::move(tier), environment.config.kvbm);
+  for (AttachedTierConfig& tier : tiers)
+    tiers_.emplace_back(std::move(tier), environment.config.kvbm);
 }
 
 // ---- look-up

@@ -27,10 +27,10 @@
 #include <utility>
 #include <vector>
 
+#include "models/engine/connectors/attached_tiers.hpp"
 #include "models/engine/connectors/chunks/by_handle.hpp"
 #include "models/engine/connectors/kv_connector.hpp"
 #include "models/engine/connectors/kvbm/disk_filter.hpp"
-#include "models/engine/connectors/kvbm/kvbm_tiers.hpp"
 #include "models/engine/connectors/kvbm/slot_pool.hpp"
 #include "models/engine/connectors/kvbm/window_link.hpp"
 #include "models/engine/connectors/step_moves.hpp"
@@ -46,7 +46,7 @@ class KvbmConnector final : public KvConnector, private EventHandler {
     EventQueue& queue;
     Observer& observer;
   };
-  KvbmConnector(const Environment& environment, std::vector<KvbmTierConfig> tiers,
+  KvbmConnector(const Environment& environment, std::vector<AttachedTierConfig> tiers,
                 const Place& place);
 
   Lookup look_up(const ActiveRequest& r, std::uint32_t local, const Access& access) override;
@@ -100,7 +100,7 @@ class KvbmConnector final : public KvConnector, private EventHandler {
     TransferRecord transfer;
   };
   struct Tier {
-    Tier(KvbmTierConfig&& config, const KvbmConfig& rules);
+    Tier(AttachedTierConfig&& config, const KvbmConfig& rules);
     SlotPool pool;
     WindowLink down;
     WindowLink up;

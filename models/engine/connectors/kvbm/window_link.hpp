@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "models/engine/connectors/kvbm/kvbm_tiers.hpp"
+#include "models/engine/connectors/attached_tiers.hpp"
 #include "models/releases/chunk_connectors.hpp"
 #include "sim/observer.hpp"
 
@@ -19,7 +19,7 @@ namespace spillway {
 
 class WindowLink {
  public:
-  WindowLink(KvbmWay way, const KvbmConfig& config)
+  WindowLink(AttachedWay way, const KvbmConfig& config)
       : way_(std::move(way)), batch_(config.max_batch), ends_(config.max_transfers) {}
 
   /// A job of so many blocks is submitted: when it ends. `batches`: what there is to tell of each
@@ -44,7 +44,7 @@ class WindowLink {
   }
 
  private:
-  KvbmWay way_;
+  AttachedWay way_;
   std::uint32_t batch_;
   std::vector<Time> ends_;  ///< of the last batches, as many as may be under way
   std::size_t next_ = 0;    ///< among them, the oldest

@@ -294,7 +294,7 @@ TEST_CASE("a quantised config.json holds its weights in that type", "[scenarios]
 TEST_CASE("bad input is refused with what was expected", "[scenarios]") {
   CHECK_THAT(refusal("apiVersion: v1\nkind: Pod\nspec: [\n"), ContainsSubstring("not YAML"));
   CHECK_THAT(refusal("kind: Pod\nspec:\n  containers:\n    - name: web\n      image: nginx\n"),
-             ContainsSubstring("no container here starts vLLM (containers seen: web)"));
+             ContainsSubstring("TensorRT-LLM (containers seen: web)"));
   CHECK_THAT(refusal("vllm serve 'Qwen3-14B"), ContainsSubstring("never closed"));
   CHECK_THAT(refusal("vllm serve Qwen3-14B --max-num-seqs many"),
              ContainsSubstring("--max-num-seqs: expected a whole number, found \"many\""));

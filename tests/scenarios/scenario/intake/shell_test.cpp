@@ -85,7 +85,7 @@ TEST_CASE("other engines are refused by name", "[scenarios]") {
   for (const auto& [text, name] :
        {std::pair{"vllm serve m --mem-fraction-static 0.8", "starts SGLang"},
         std::pair{"trtllm-serve disaggregated -c f", "starts `trtllm-serve disaggregated`"},
-        std::pair{"python3 -m dynamo.trtllm --model-path m", "starts TensorRT-LLM by Dynamo"},
+        std::pair{"python3 -m tensorrt_llm.bench --model m", "starts TensorRT-LLM"},
         std::pair{"vllm bench serve --model m", "starts `vllm bench`, which is not modelled"},
         std::pair{"ls -l", "starts no engine"}}) {
     INFO(text);

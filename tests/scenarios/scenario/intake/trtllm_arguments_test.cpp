@@ -57,9 +57,9 @@ TEST_CASE("flags of trtllm-serve become keys, however they are spelled", "[scena
     INFO(start);
     const Scenario s =
         loaded(on_h100(std::string(start) +
-                         "Qwen/Qwen3-14B --tp_size 2 --max_batch_size=64 --max_num_tokens "
-                         "4096 --max-seq-len 16384 --kv_cache_free_gpu_memory_fraction 0.5 "
-                         "--enable_chunked_prefill"));
+                       "Qwen/Qwen3-14B --tp_size 2 --max_batch_size=64 --max_num_tokens "
+                       "4096 --max-seq-len 16384 --kv_cache_free_gpu_memory_fraction 0.5 "
+                       "--enable_chunked_prefill"));
     CHECK(s.preset == "trtllm@1.2");
     CHECK(s.engine.tensor_parallel == 2);
     CHECK(s.engine.max_num_seqs == 64);
@@ -73,15 +73,15 @@ TEST_CASE("flags of trtllm-serve become keys, however they are spelled", "[scena
 TEST_CASE("the file of options overrides flags, level by level", "[scenarios]") {
   const Intake intake =
       on_h100(serve("--max_num_tokens 2048 --kv_cache_free_gpu_memory_fraction 0.6 --tp_size 2",
-                      "max_num_tokens: 4096\n"
-                      "kv_cache_config:\n"
-                      "  host_cache_size: 1000000000  # of each rank\n"
-                      "  enable_partial_reuse: false\n"
-                      "  dtype: fp8\n"
-                      "scheduler_config: {capacity_scheduler_policy: MAX_UTILIZATION}\n"
-                      "cuda_graph_config:\n"
-                      "  batch_sizes: [1, 2, 32]\n"
-                      "disable_overlap_scheduler: true"));
+                    "max_num_tokens: 4096\n"
+                    "kv_cache_config:\n"
+                    "  host_cache_size: 1000000000  # of each rank\n"
+                    "  enable_partial_reuse: false\n"
+                    "  dtype: fp8\n"
+                    "scheduler_config: {capacity_scheduler_policy: MAX_UTILIZATION}\n"
+                    "cuda_graph_config:\n"
+                    "  batch_sizes: [1, 2, 32]\n"
+                    "disable_overlap_scheduler: true"));
   const Scenario s = loaded(intake);
   CHECK(s.engine.max_num_batched_tokens == 4096);
   CHECK(says(intake, Standing::kNoEffect, "--max_num_tokens 2048: o.yaml has max_num_tokens"));
@@ -97,10 +97,10 @@ TEST_CASE("the file of options overrides flags, level by level", "[scenarios]") 
 TEST_CASE("the file is found in a script, a ConfigMap and beside the input", "[scenarios]") {
   // Variables of the script hold in the file too.
   CHECK(loaded(on_h100("N=16\nF=/no/such.yaml\ncat <<EOF > $F\nmax_batch_size: ${N}\nEOF\n"
-                         "trtllm-serve Qwen3-14B --extra_llm_api_options $F"))
+                       "trtllm-serve Qwen3-14B --extra_llm_api_options $F"))
             .engine.max_num_seqs == 16);
   CHECK(loaded(on_h100("tee o.yaml <<-'END'\n\tmax_batch_size: 17\n\tEND\n"
-                         "trtllm-serve Qwen3-14B --config ./o.yaml"))
+                       "trtllm-serve Qwen3-14B --config ./o.yaml"))
             .engine.max_num_seqs == 17);
   const Scratch folder;
   folder.file("o.yaml", "max_batch_size: 18\n");
@@ -115,10 +115,10 @@ TEST_CASE("the file is found in a script, a ConfigMap and beside the input", "[s
 
 TEST_CASE("what of TensorRT-LLM is not modelled is named", "[scenarios]") {
   const Intake intake = on_h100(serve("--backend tensorrt --ep_size 2 --max_beam_width 1",
-                                        "speculative_config:\n  decoding_type: MTP\n"
-                                        "kv_cache_config:\n  use_kv_cache_manager_v2: true\n"
-                                        "  onboard_blocks: true\n  max_attention_window: [512]\n"
-                                        "stream_interval: 20\nno_such_option: 1\nattn_bakend: X"));
+                                      "speculative_config:\n  decoding_type: MTP\n"
+                                      "kv_cache_config:\n  use_kv_cache_manager_v2: true\n"
+                                      "  onboard_blocks: true\n  max_attention_window: [512]\n"
+                                      "stream_interval: 20\nno_such_option: 1\nattn_bakend: X"));
   CHECK(says(intake, Standing::kNotModelled, "--backend tensorrt"));
   CHECK(says(intake, Standing::kNotModelled, "--ep_size 2"));
   CHECK(says(intake, Standing::kUsed, "--max_beam_width 1: as it is here"));

@@ -1,4 +1,5 @@
-// What KVBM is told of its tiers: host memory first, then those below.
+// What a store attached to vLLM (KVBM, FlexKV) is told of its tiers: host memory first, then those
+// below.
 #pragma once
 
 #include <cstdint>
@@ -10,19 +11,19 @@
 namespace spillway {
 
 /// One direction between two tiers, as the scenario has it.
-struct KvbmWay {
+struct AttachedWay {
   std::uint32_t link = 0;  ///< its number in observations and results
   std::unique_ptr<LinkModel> model;
-  Duration latency{0};       ///< the part of its times that batches pass side by side
+  Duration latency{0};       ///< the part of its times that batches of KVBM pass side by side
   Bytes block{0};            ///< of one block on this way
   std::uint32_t copies = 1;  ///< that a block consists of
 };
 
-struct KvbmTierConfig {
+struct AttachedTierConfig {
   std::uint64_t slots = 0;  ///< of a block each
-  bool filtered = false;    ///< only what the filter lets pass is written
-  KvbmWay down;             ///< from HBM to the first, from there to the others
-  KvbmWay up;               ///< to HBM
+  bool filtered = false;    ///< KVBM: only what the filter lets pass is written
+  AttachedWay down;         ///< from HBM to the first, from there to the others
+  AttachedWay up;           ///< KVBM: to HBM; FlexKV: from the others to the first
 };
 
 }  // namespace spillway
