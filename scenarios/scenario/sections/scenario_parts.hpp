@@ -82,6 +82,12 @@ void read_connector(const ObjectReader& engine, Scenario& s);
 /// Of those that keep chunks; and what other connectors must not say.
 void read_chunk_connector(const ObjectReader& engine, Scenario& s);
 void read_chunk_tiers(const ObjectReader& top, Scenario& s);
+/// What a store that a preset attaches does not go with, each with a reason.
+void check_attached_engine(const ObjectReader& engine, const Scenario& s);
+/// Keys that no tier of such a store has. `ways`, `rules`, `sharing`: what to say of speeds, of
+/// policies, and of a scope beyond the instance.
+void refuse_attached_tier_keys(const ObjectReader& tier, std::string_view ways,
+                               std::string_view rules, std::string_view sharing);
 /// The same of KVBM, whose preset brings it.
 void read_kvbm(const ObjectReader& engine, Scenario& s);
 void read_kvbm_tiers(const ObjectReader& top, Scenario& s);
