@@ -12,15 +12,15 @@ namespace spillway {
 
 namespace {
 
-constexpr std::int64_t kMostChunkTokens = 65536;
+constexpr std::int64_t kMostAibrixTokens = 65536;
 constexpr std::int64_t kMostInflight = std::int64_t{1} << 30;
 constexpr double kMostTimeout = 1e6;  // ms
 constexpr double kLeastRatio = 1e-9;
 
 constexpr Key kAibrixKeys[] = {
-    integer_key("chunk_tokens", 1, kMostChunkTokens,
+    integer_key("chunk_tokens", 1, kMostAibrixTokens,
                 "Tokens that one read or write covers: whole blocks, 4 at least.", "512"),
-    integer_key("skip_blocks", 0, kMostChunkTokens,
+    integer_key("skip_blocks", 0, kMostAibrixTokens,
                 "Pieces of a prompt with fewer blocks are computed without a look-up.", "8"),
     number_key("small_fifo_ratio", kLeastRatio, 1 - kLeastRatio,
                "s3fifo: share of dram that new blocks have.", "0.3"),
@@ -35,7 +35,7 @@ constexpr Key kAibrixKeys[] = {
                 "0"),
     number_key("per_token_timeout_ms", 0, kMostTimeout,
                "Longest wait for the second tier, for each token that dram lacks.", "20"),
-    integer_key("double_get_blocks", 0, kMostChunkTokens,
+    integer_key("double_get_blocks", 0, kMostAibrixTokens,
                 "Fewest missing blocks for which the second tier is asked.", "4"),
     number_key("double_get_ratio", 0, 1,
                "Smallest missing share of a chunk for which the second tier is asked.", "0.1")};
