@@ -116,7 +116,7 @@ struct Entrant {
       preset = "vllm";
     }
     release = &find_preset(preset, {std::string(kOption), 0, ""});
-    if (attached(release->connector)) connector = release->connector;
+    if (connector == ConnectorKind::kNative) connector = release->connector;
   }
 };
 

@@ -94,6 +94,8 @@ void read_kvbm_tiers(const ObjectReader& top, Scenario& s);
 /// The same of FlexKV, whose preset brings it.
 void read_flexkv(const ObjectReader& engine, Scenario& s);
 void read_flexkv_tiers(const ObjectReader& top, Scenario& s);
+/// AIBrix's settings; and that no other connector has them.
+void read_aibrix(const ObjectReader& engine, Scenario& s);
 /// Keys of theirs in a tier of another connector.
 void refuse_chunk_keys(const ObjectReader& tier);
 /// Whether the link leads to or from a tier of theirs behind the first: the tier has it then.
