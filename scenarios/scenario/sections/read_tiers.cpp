@@ -71,6 +71,12 @@ std::uint64_t checked_tier_blocks(const Scenario& s, const Capacity& capacity,
                                   std::string_view text, const SourceRef& where) {
   const std::uint64_t blocks = s.tier_blocks(capacity);
   if (capacity.kind == Capacity::Kind::kUnbounded) return blocks;
+  if (capacity.count == 0 && s.engine.family == EngineFamily::kMooncake) {
+    throw InputError(Fault::kUsage, where,
+                     fmt::format("{} holds no object; expected room for one: without its store a "
+                                 "client has nothing",
+                                 text));
+  }
   const std::int64_t block = s.tier_block_bytes().count();
   if (blocks == 0 && capacity.count > 0) {
     const std::uint32_t k = s.engine.blocks_per_chunk;
