@@ -1,6 +1,7 @@
 // Sizes are in GiB of each rank; the rest are names of python/aibrix_kvcache/aibrix_kvcache/envs.py
 // (vllm-project/aibrix, 2026). Host memory of a pod: ranks x (capacity + 20 GiB), after issue 1154.
 #include "scenarios/scenario/flags/aibrix_flags.hpp"
+#include "scenarios/scenario/flags/engine_flags.hpp"
 
 #include <fmt/format.h>
 
@@ -13,7 +14,6 @@ namespace spillway {
 
 namespace {
 
-constexpr double kGibBytes = 1 << 30;
 constexpr int kPodExtraGib = 20;
 
 std::string upper(std::string_view name) {
@@ -36,16 +36,15 @@ void set(EngineFlags& out, std::string_view name, std::string_view value) {
 }
 
 void add_capacity(const Scenario& s, std::int64_t bytes, EngineFlags& out) {
-  const std::string gib = gib_text(static_cast<double>(bytes) / s.world() / kGibBytes);
+  const std::string gib = gib_text(static_cast<double>(bytes) / s.world() / kGib);
   set(out, "L1_CACHE_CAPACITY_GB", gib);
   out.comments.push_back(
       fmt::format("AIBRIX_KV_CACHE_OL_L1_CACHE_CAPACITY_GB is in GiB (2^30), of each rank: {} "
                   "bytes / {} ranks = {}",
                   bytes, s.world(), gib));
-  out.comments.push_back(fmt::format("memory of the pod: about {} ranks x ({} + {} GiB) = {} GiB",
-                                     s.world(), gib, kPodExtraGib,
-                                     gib_text(static_cast<double>(bytes) / kGibBytes +
-                                              static_cast<double>(kPodExtraGib * s.world()))));
+  out.comments.push_back(fmt::format(
+      "memory of the pod: about {} ranks x ({} + {} GiB) = {} GiB", s.world(), gib, kPodExtraGib,
+      gib_text(static_cast<double>(bytes) / kGib + static_cast<double>(kPodExtraGib * s.world()))));
 }
 
 void add_l2(const TierChoice& tier, const AibrixConfig& c, EngineFlags& out) {
