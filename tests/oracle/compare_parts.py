@@ -21,7 +21,7 @@ CASES = {"lmcache": "lmcache-", "lmcache_mp": "lmcache-mp-", "llmd": "llmd-", "h
          "sglang_l3": "sglang-l3-", "sglang_mc": "sglang-mc-",
          "trtllm": "trtllm-", "trtllm_v2": "trtllm-v2-",
          "kvbm": "kvbm-", "mooncake": "mooncake-", "aibrix": "aibrix-", "flexkv": "flexkv-"}
-ORACLES = {"sglang_l3": "sglang", "sglang_mc": "sglang"}                              # of parts that share one
+ORACLES = {"sglang_l3": "sglang", "sglang_mc": "sglang"}      # of parts that share one
 
 
 def oracle(part, scenario, rows, totals):

@@ -23,8 +23,33 @@ def read_ns(device, page_bytes, pages):
 def make_leases(rng, store, devices, page_bytes, needs):
     """About as long as reading a prompt: just as long, a little longer, so long that nothing is lost."""
     took = read_ns(rng.choice(devices), page_bytes, rng.choice([max(1, rng.choice(needs)), min(128, max(1, needs[-1]))]))
-    factor = rng.choice([0.5, 1, 1, 1.02, 1.5, 3, 10, 10, 30, 100])
+    factor = rng.choice([0.5, 1, 1, 1, 1.02, 1.5, 3, 3, 10, 30])
     store["lease_ms"] = max(1, math.ceil(took * factor)) / 10**6
+
+
+def make_reads(rng, scenario, rows, distinct, page_bytes, whole):
+    """Prompts come again when memory has lost them: fast writes, an SSD that holds them all."""
+    engine, (dram, kv, *ssds) = scenario["engine"], scenario["tiers"]
+    gen_sglang_l3.make_again(rng, scenario, rows, [6, 8, 12])
+    gen_sglang_l3.make_pace(rng, scenario, rows, [1, 2, 4, 8])
+    dram["capacity"] = f"{max(2, engine['max_total_tokens'] // engine.get('page_size', 1) * rng.choice([3, 4, 5]) // 4)}blocks"
+    engine.update(prefetch_threshold=rng.choice([1, 1, 16]), hicache_write_policy="write_through",
+                  hicache_storage_prefetch_policy=rng.choice(["wait_complete", "wait_complete", "timeout"]),
+                  prefetch_timeout_base=rng.choice([0.01, 0.1, 2]))
+    store = kv["store"]
+    for key in ("put_discard_s", "put_release_s", "offload_queue_limit", "bucket_bytes"):
+        store.pop(key, None)
+    store.update(high_watermark=rng.choice([0.3, 0.5, 0.75]), eviction_ratio=rng.choice([0.1, 0.3, 0.6]),
+                 eviction_check_ms=rng.choice([2, 10]))
+    objects = distinct // rng.choice([1, 2, 3]) + 1
+    kv["capacity"] = f"{page_bytes * objects * kv['segments']}B"
+    if not whole:
+        kv["device"].update(write_bandwidth="20GB/s", write_latency_us=1)
+    for ssd in ssds:
+        store.update(bucket_keys=rng.choice([1, 2, 5, 20]), heartbeat_ms=rng.choice([1, 5, 20]))
+        ssd["capacity"] = f"{page_bytes * (distinct * rng.choice([1, 2, 4]) + 40)}B"
+        if not whole:
+            ssd["device"].update(write_bandwidth="20GB/s", write_latency_us=rng.choice([0, 5]))
 
 
 def make_fleet(rng, scenario, rows):
@@ -88,6 +113,8 @@ def make(seed):
             store["offload_queue_limit"] = rng.choice([20, 100, 50000])
         devices.append(gen_sglang_l3.make_device(rng, page_bytes, whole))
         scenario["tiers"].append({"name": "ssd", "kind": "nvme", "capacity": f"{room}B", "device": devices[-1]})
+    if rng.random() < 0.55:
+        make_reads(rng, scenario, rows, distinct, page_bytes, whole)
     if rng.random() < 0.35:
         make_fleet(rng, scenario, rows)
     make_leases(rng, store, devices, page_bytes, needs)
