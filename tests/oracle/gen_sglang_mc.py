@@ -22,7 +22,9 @@ def read_ns(device, page_bytes, pages):
 
 def make_leases(rng, store, devices, page_bytes, needs):
     """About as long as reading a prompt: just as long, a little longer, so long that nothing is lost."""
-    took = read_ns(rng.choice(devices), page_bytes, rng.choice([max(1, rng.choice(needs)), min(128, max(1, needs[-1]))]))
+    device = rng.choice(devices)
+    pages = [max(1, rng.choice(needs)), min(128, max(1, needs[-1]))]
+    took = read_ns(device, page_bytes, rng.choice(pages))
     factor = rng.choice([0.5, 1, 1, 1, 1.02, 1.5, 3, 3, 10, 30])
     store["lease_ms"] = max(1, math.ceil(took * factor)) / 10**6
 
@@ -32,7 +34,8 @@ def make_reads(rng, scenario, rows, distinct, page_bytes, whole):
     engine, (dram, kv, *ssds) = scenario["engine"], scenario["tiers"]
     gen_sglang_l3.make_again(rng, scenario, rows, [6, 8, 12])
     gen_sglang_l3.make_pace(rng, scenario, rows, [1, 2, 4, 8])
-    dram["capacity"] = f"{max(2, engine['max_total_tokens'] // engine.get('page_size', 1) * rng.choice([3, 4, 5]) // 4)}blocks"
+    pages = engine["max_total_tokens"] // engine.get("page_size", 1)
+    dram["capacity"] = f"{max(2, pages * rng.choice([3, 4, 5]) // 4)}blocks"
     engine.update(prefetch_threshold=rng.choice([1, 1, 16]), hicache_write_policy="write_through",
                   hicache_storage_prefetch_policy=rng.choice(["wait_complete", "wait_complete", "timeout"]),
                   prefetch_timeout_base=rng.choice([0.01, 0.1, 2]))
