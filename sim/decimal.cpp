@@ -88,6 +88,23 @@ std::int64_t floor_scaled(const Decimal& value, int power) {
   return narrow(floor_quotient(value.digits, power_of_ten(-exponent)));
 }
 
+std::int64_t floor_times(std::int64_t count, const Decimal& value, int power) {
+  WideInt product = static_cast<WideInt>(count) * value.digits;
+  int exponent = value.exponent + power;
+  for (; exponent > 0 && product != 0; --exponent) product = WideInt{narrow(product)} * 10;
+  if (exponent < -38) return 0;  // 2^63 * 10^17 is below 10^38
+  return narrow(exponent < 0 ? product / power_of_ten(-exponent) : product);
+}
+
+std::int64_t ceil_times(std::int64_t count, const Decimal& value, int power) {
+  const std::int64_t floor = floor_times(count, value, power);
+  const int exponent = value.exponent + power;
+  if (exponent >= 0 || count == 0 || value.digits == 0) return floor;
+  if (exponent < -38) return 1;
+  const WideInt product = static_cast<WideInt>(count) * value.digits;
+  return floor + (product % power_of_ten(-exponent) != 0 ? 1 : 0);
+}
+
 std::int64_t floor_divided(std::int64_t count, const Decimal& divisor) {
   if (divisor.exponent > 18) return 0;  // the divisor is above any int64
   WideInt by = divisor.digits;

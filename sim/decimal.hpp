@@ -30,4 +30,9 @@ std::int64_t floor_scaled(const Decimal& value, int power);
 /// Throws std::out_of_range when the quotient does not fit int64.
 std::int64_t floor_divided(std::int64_t count, const Decimal& divisor);
 
+/// floor and ceiling of count * value * 10^power for the decimal the user wrote. Preconditions:
+/// count >= 0, value >= 0. Throw std::out_of_range when the product does not fit int64.
+std::int64_t floor_times(std::int64_t count, const Decimal& value, int power = 0);
+std::int64_t ceil_times(std::int64_t count, const Decimal& value, int power = 0);
+
 }  // namespace spillway

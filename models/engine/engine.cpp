@@ -344,7 +344,8 @@ void Engine::begin_forward() {
     joined_ = true;
     return group_->join(place_in_group_, cost_.shape_of(step.plan));
   }
-  compute_for(step.plan.items.empty() ? Duration(0) : stages_.stage_time(cost_.of(step.plan)));
+  compute_for(step.plan.items.empty() ? Duration(0)
+                                      : stages_.stage_time(cost_.of(moves_.left_of(step.plan))));
 }
 
 void Engine::begin_together(Duration compute, std::span<const StepShape> shapes) {

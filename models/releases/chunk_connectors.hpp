@@ -1,5 +1,5 @@
 // What connectors beside vLLM's own are told: LMCache in process and multi-process and llm-d's FS
-// backend, which keep chunks, and Dynamo's KVBM. Names follow their own settings.
+// backend, which keep chunks, and Dynamo's KVBM; others in files of their own.
 #pragma once
 
 #include <cstdint>
@@ -17,11 +17,12 @@ enum class ConnectorKind : std::uint8_t {
   kLmcacheMp,  ///< LMCacheMPConnector: a server beside the engine, both ways asynchronous
   kLlmdFs,     ///< llm-d's FS backend: files straight from HBM
   kHybrid,     ///< MultiConnector: vLLM's native one first, then LMCache multi-process
+  kAibrix,     ///< AIBrix's KV cache: the worker looks up, loads and stores within the step
   kKvbm,       ///< Dynamo's KV block manager v1: blocks, every tier read straight into HBM
   kFlexkv,     ///< FlexKV: radix trees over host memory, a disk and a remote store
 };
-inline constexpr std::string_view kConnectorNames[] = {"native",  "simple", "lmcache", "lmcache-mp",
-                                                       "llmd-fs", "hybrid", "kvbm",    "flexkv"};
+inline constexpr std::string_view kConnectorNames[] = {
+    "native", "simple", "lmcache", "lmcache-mp", "llmd-fs", "hybrid", "aibrix", "kvbm", "flexkv"};
 
 /// lmcache/v1/config.py.
 struct LmcacheConfig {
@@ -71,12 +72,17 @@ constexpr bool has_mp(ConnectorKind kind) {
 
 /// They keep chunks.
 constexpr bool keeps_chunks(ConnectorKind kind) {
-  return kind >= ConnectorKind::kLmcache && kind <= ConnectorKind::kHybrid;
+  return kind >= ConnectorKind::kLmcache && kind <= ConnectorKind::kAibrix;
 }
 
 /// Stores with rules and tiers of their own, which a preset brings (attached_tiers.hpp).
 constexpr bool attached(ConnectorKind kind) {
   return kind == ConnectorKind::kKvbm || kind == ConnectorKind::kFlexkv;
+}
+
+/// A preset brings it, and no other has it.
+constexpr bool of_preset(ConnectorKind kind) {
+  return attached(kind) || kind == ConnectorKind::kAibrix;
 }
 
 /// Engines with them take turns at one instant (chunks/settlement.hpp).

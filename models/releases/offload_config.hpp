@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "models/compute/step_overlap.hpp"
+#include "models/releases/aibrix_config.hpp"
 #include "models/releases/block_config.hpp"
 #include "models/releases/chunk_connectors.hpp"
 #include "models/releases/connector_costs.hpp"
@@ -70,6 +71,7 @@ struct OffloadConfig : BlockConfig {
   LlmdConfig llmd;
   KvbmConfig kvbm;
   FlexkvConfig flexkv;
+  AibrixConfig aibrix;
   bool lazy_offload = false;  ///< it stores what HBM is about to lose, not what is computed
   ConnectorCosts costs;       ///< of the connector itself
 
@@ -77,6 +79,7 @@ struct OffloadConfig : BlockConfig {
   bool is_kvbm() const { return connector == ConnectorKind::kKvbm; }
   bool is_flexkv() const { return connector == ConnectorKind::kFlexkv; }
   bool attached() const { return spillway::attached(connector); }
+  bool is_aibrix() const { return connector == ConnectorKind::kAibrix; }
 };
 
 inline constexpr std::int64_t kWholeShare = 1'000'000;

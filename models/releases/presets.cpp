@@ -17,6 +17,9 @@ constexpr auto kV0 = EngineFamily::kVllmV0;
 constexpr auto kV1 = EngineFamily::kVllmV1;
 
 constexpr EnginePreset kPresets[] = {
+    {"aibrix@0.4",
+     "AIBrix KVCache (2025 to 2026) as the connector of vLLM, with the rules of 0.23.", kV1, 0.92,
+     0, true, true, 23, ConnectorKind::kAibrix},
     {"kvbm@1.0", "Dynamo's KV block manager v1 (August 2026) as the connector of vLLM 0.25.", kV1,
      0.92, 0, true, true, 25, ConnectorKind::kKvbm},
     {"flexkv@1.2", "FlexKV 1.2 (2026) as the connector of vLLM 0.23.", kV1, 0.92, 0, true, true, 23,
@@ -156,7 +159,7 @@ EngineConfig engine_defaults(const EnginePreset& preset, const GpuSpec* gpu) {
   config.watermark = preset.watermark;
   for (const EngineSwitch& s : kSwitches) config.*s.member = s.on(preset);
   config.connector = preset.connector;
-  if (config.attached()) config.async_scheduling = config.defer_block_free = false;
+  if (of_preset(config.connector)) config.async_scheduling = config.defer_block_free = false;
   config.max_num_seqs = 256;
   config.max_num_batched_tokens = 2048;
   if (preset.family == EngineFamily::kTrtllm) {

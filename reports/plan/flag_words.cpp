@@ -20,6 +20,7 @@ constexpr EngineWords kEngines[] = {
     {"vllm", "vLLM", "vllm serve \"$MODEL\""},
     {"sglang", "SGLang", "python3 -m sglang.launch_server --model-path \"$MODEL\""},
     {"trtllm", "TensorRT-LLM", "trtllm-serve \"$MODEL\""},
+    {"mooncake-client", "Mooncake Store", "mooncake_master"},
 };
 
 const EngineWords& words_of(const EngineFlags& flags) {

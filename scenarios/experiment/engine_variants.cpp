@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "models/releases/chunk_connectors.hpp"
 #include "models/releases/presets.hpp"
 #include "scenarios/scenario/config/json_source.hpp"
 #include "scenarios/scenario/sections/model.hpp"
@@ -97,22 +98,57 @@ json tiers_of(const Scenario& s) {
   return json::array({{{"name", s.tier->name}, {"kind", "dram"}, {"capacity", size}}});
 }
 
-Scenario as_told(const JsonSource& source, const Scenario& base, const EnginePreset& preset,
-                 const std::string& name) {
+/// Connectors of vLLM that keep a prefix in host memory alone, by their names.
+constexpr ConnectorKind kConnectors[] = {ConnectorKind::kSimple, ConnectorKind::kLmcache,
+                                         ConnectorKind::kLmcacheMp};
+
+/// What `--engines` names: a preset, or a connector on the newest vLLM.
+struct Entrant {
+  std::string name;
+  std::string preset;
+  const EnginePreset* release = nullptr;
+  ConnectorKind connector = ConnectorKind::kNative;
+
+  explicit Entrant(const std::string& given) : name(given), preset(given) {
+    for (const ConnectorKind kind : kConnectors) {
+      if (kConnectorNames[static_cast<std::size_t>(kind)] != given) continue;
+      connector = kind;
+      preset = "vllm";
+    }
+    release = &find_preset(preset, {std::string(kOption), 0, ""});
+    if (connector == ConnectorKind::kNative) connector = release->connector;
+  }
+};
+
+Scenario as_told(const JsonSource& source, const Scenario& base, const Entrant& entrant) {
   JsonSource changed = source;
-  const std::string_view engine = engine_of(preset.family);
-  if (engine == engine_of(base.engine.family)) {
-    if (name.find('@') != std::string::npos || preset.connector != ConnectorKind::kNative) {
-      changed.set(fmt::format("engine.preset={}", name), kOption);
+  const std::string_view engine = engine_of(entrant.release->family);
+  const bool plain = entrant.connector == ConnectorKind::kNative;
+  if (plain && engine == engine_of(base.engine.family)) {
+    if (entrant.preset.find('@') != std::string::npos) {
+      changed.set(fmt::format("engine.preset={}", entrant.preset), kOption);
     }
     return load_scenario(changed);
   }
   const auto* const row = std::find_if(std::begin(kTranslations), std::end(kTranslations),
                                        [&](const Translation& t) { return t.engine == engine; });
-  KV_ASSERT(row != std::end(kTranslations), "{} has no translation", engine);
+  if (row == std::end(kTranslations)) {
+    fail(
+        fmt::format("{} has no pool of HBM to compare with; expected an engine, or a connector of "
+                    "vLLM",
+                    entrant.name));
+  }
+  if (!plain && !base.tier) {
+    fail(fmt::format("{} needs host memory; expected a tier of kind dram in {}", entrant.name,
+                     base.name));
+  }
   const Common common = common_of(base);
   json settings = row->settings(common);
-  settings["preset"] = name;
+  settings["preset"] = entrant.preset;
+  if (!plain) {
+    settings["offload_connector"] = kConnectorNames[static_cast<std::size_t>(entrant.connector)];
+    if (entrant.connector != ConnectorKind::kSimple) settings["async_scheduling"] = false;
+  }
   if (common.longest > 0) settings["max_model_len"] = common.longest;
   if (common.ranks > 1) settings["tensor_parallel_size"] = common.ranks;
   changed.set("engine=" + settings.dump(), kOption);
@@ -141,14 +177,14 @@ VariantSet make_engine_variants(const JsonSource& source, std::span<const std::s
   }
   VariantSet out;
   for (const std::string& name : names) {
-    const EnginePreset& preset = find_preset(name, {std::string(kOption), 0, ""});
+    const Entrant entrant(name);
     for (const Variant& other : out.variants) {
       if (other.name == name) fail(fmt::format("{} is given twice", name));
     }
     Variant variant;
     variant.name = name;
     variant.values = {{"engine.preset", name}};
-    variant.scenario = as_told(source, base, preset, name);
+    variant.scenario = as_told(source, base, entrant);
     out.variants.push_back(std::move(variant));
   }
   if (out.variants.size() < 2) fail("expected two engines or more, e.g. vllm,sglang");

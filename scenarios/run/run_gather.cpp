@@ -189,6 +189,8 @@ std::uint32_t RunWiring::chunk_tokens() const {
       return s_.engine.lmcache.chunk_tokens;
     case ConnectorKind::kLlmdFs:
       return s_.engine.llmd.block_size;
+    case ConnectorKind::kAibrix:
+      return s_.engine.block_tokens;
     default:
       return s_.engine.lmcache_mp.chunk_tokens;
   }

@@ -10,7 +10,7 @@ struct ScenarioKeys {
   static const KeyTable kTop, kModel, kGpu, kEngine, kCold, kInterference, kConnectorCosts,
       kCompute, kCollectives, kTier, kDevice, kHost, kTail, kLink, kMedium, kWorkload, kClass,
       kSynthetic, kBenchmark, kGrowth, kReplication, kSlo, kPlan, kDemand, kSweep, kFleet,
-      kFrontEnd, kPolicies, kLmcache, kLmcacheMp, kLlmd, kKvbm, kFlexkv, kOutage, kEvictor,
+      kFrontEnd, kPolicies, kLmcache, kLmcacheMp, kLlmd, kAibrix, kKvbm, kFlexkv, kOutage, kEvictor,
       kMooncake;
 };
 

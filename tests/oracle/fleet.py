@@ -121,18 +121,21 @@ class Fleet:
                 for tick in self.ticks:
                     tick()
             self.arrive()
-            acted = True
-            while acted:                                       # a finish may send a request back
-                acted = False
-                for replica in self.replicas:
-                    if replica.ready():
-                        replica.go()
-                        acted = True
+            self.turns()
         for r in self.requests:                                # §10.6
             if r.status is None:
                 r.status, r.reason = "stuck", "deadlock"
         for replica in self.replicas:
             replica.check()
+
+    def turns(self):
+        acted = True
+        while acted:                                           # a finish may send a request back
+            acted = False
+            for replica in self.replicas:
+                if replica.ready():
+                    replica.go()
+                    acted = True
 
     # ---------------------------------------------------------------- requests
 
@@ -164,6 +167,21 @@ class ReplicaEnds(Exception):
     """Rule 9: upstream hangs here."""
 
 
+class WholeInstants(Fleet):
+    """Outputs and frees of all replicas come before any of them schedules (rule 10 of KVBM's page)."""
+
+    def turns(self):
+        while ready := [r for r in self.replicas if r.ready()]:
+            for replica in ready:
+                replica.outputs()
+            for replica in self.replicas:
+                if replica.paused or replica.ready():
+                    replica.go()
+
+
+PAUSE = object()                                               # between a boundary's outputs and its schedule
+
+
 class Replica(Scheduler):
     """One engine. A connector's replica adds worker(), poll(), again(), news() and admitted()."""
 
@@ -172,6 +190,7 @@ class Replica(Scheduler):
         self.fleet, self.number = fleet, number
         self.inbox = []                                        # arrived, not yet seen by the scheduler
         self.wait_until, self.ended = None, False
+        self.paused = False
         self.life_line = self.life()
 
     def ready(self):
@@ -181,8 +200,17 @@ class Replica(Scheduler):
             return self.wait_until <= self.fleet.now
         return bool(self.inbox) or self.news()
 
+    def outputs(self):
+        at = next(self.life_line)
+        self.paused = at is PAUSE
+        if not self.paused:
+            self.wait_until = at
+
     def go(self):
-        self.wait_until = next(self.life_line)
+        self.paused = False
+        while (at := next(self.life_line)) is PAUSE:
+            pass
+        self.wait_until = at
         assert self.wait_until is None or self.wait_until > self.fleet.now
 
     def wait(self, duration):
@@ -196,6 +224,7 @@ class Replica(Scheduler):
             if step and step.plan:
                 self.collect(step)
             seen = self.poll()
+            yield PAUSE
             self.waiting.requests += self.inbox
             self.waiting.order()
             self.inbox = []

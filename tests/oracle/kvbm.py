@@ -12,7 +12,7 @@ import math
 from collections import deque
 
 import fleet as fleet_module
-from fleet import Fleet, FleetConfig, Replica, bytes_of, decimal, read, totals
+from fleet import FleetConfig, Replica, WholeInstants, bytes_of, decimal, read, totals
 from kvbm_parts import Filter, Hop, LowerTier, Pool
 
 COPY_DOWN, LOWER_WRITE, ONBOARDING = range(3)                  # rule 10: the order at one instant
@@ -269,7 +269,7 @@ class KvbmReplica(Replica):
 
 def simulate(path):
     cfg, requests = read(path, KvbmConfig)
-    fleet = Fleet(cfg, requests)
+    fleet = WholeInstants(cfg, requests)
     for number in range(cfg.replicas):
         fleet.replicas.append(KvbmReplica(fleet, number))
     fleet.run()

@@ -39,6 +39,8 @@ class StepMoves {
   /// Nothing is in the way since `now`: it moves what the step needs.
   virtual void load(const StepPlan&, const StepTransfers&, Time /*now*/) {}
   virtual bool may_compute() { return true; }
+  /// What it computes of its plan, asked once it may: not what its moves have brought meanwhile.
+  virtual const StepPlan& left_of(const StepPlan& plan) { return plan; }
   /// The forward would begin at `now` and last `compute`; it begins later by what is returned, the
   /// time of copies on its own stream or of a connector.
   virtual Duration begin_forward(const StepPlan&, Time now, Duration compute) {

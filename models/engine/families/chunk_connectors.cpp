@@ -1,7 +1,8 @@
-// LMCache and llm-d on vLLM v1: the scheduler's and the worker's side of their connectors put
-// together.
+// LMCache, llm-d and AIBrix on vLLM v1: the scheduler's and the worker's side of their connectors
+// put together.
 #include "models/engine/connectors/chunks/chunk_connectors.hpp"
 
+#include "models/engine/connectors/aibrix/aibrix_step.hpp"
 #include "models/engine/connectors/llmd/file_turns.hpp"
 #include "models/engine/connectors/llmd/llmd_step.hpp"
 #include "models/engine/connectors/lmcache/lmcache_step.hpp"
@@ -33,6 +34,19 @@ ChunkConnector make_lmcache(const Site& site, const EngineParts& parts, ChunkedC
       LmcacheConnector::Place{site.queue, site.network, site.observer, settlement_of(site, parts),
                               names_of(site, parts, site.config.lmcache.chunk_tokens),
                               *parts.things, *step});
+  step->connect(*connector, make_host_path(site.queue, site.network.fabric(), site.network.media(),
+                                           std::move(config.lanes), site.observer, *step));
+  return {std::move(connector), std::move(step)};
+}
+
+ChunkConnector make_aibrix(const Site& site, const EngineParts& parts, ChunkedConfig& config,
+                           const KvConnector::Environment& environment) {
+  auto step =
+      std::make_unique<AibrixStep>(AibrixStep::Place{site.queue, site.waiter, parts.number});
+  auto connector = std::make_unique<AibrixConnector>(
+      environment, config,
+      AibrixL2::Place{site.queue, site.network, site.observer, settlement_of(site, parts),
+                      *parts.things, *step});
   step->connect(*connector, make_host_path(site.queue, site.network.fabric(), site.network.media(),
                                            std::move(config.lanes), site.observer, *step));
   return {std::move(connector), std::move(step)};
@@ -131,6 +145,8 @@ ChunkConnector make_chunk_connector(const Site& site, const EngineParts& parts,
       return make_lmcache_mp(site, parts, config, environment);
     case ConnectorKind::kLlmdFs:
       return make_llmd(site, parts, config, environment);
+    case ConnectorKind::kAibrix:
+      return make_aibrix(site, parts, config, environment);
     default:
       KV_ASSERT(false, "no such connector of chunks");
       return {};

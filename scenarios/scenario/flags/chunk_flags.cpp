@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "reports/shell_word.hpp"
+#include "scenarios/scenario/flags/aibrix_flags.hpp"
 #include "scenarios/scenario/scenario.hpp"
 #include "scenarios/scenario/sections/tier.hpp"
 
@@ -197,6 +198,9 @@ void add_chunk_flags(const Scenario& s, const Capacity& capacity, EngineFlags& o
       add_server(s, l1, bytes_in(s, l1.capacity), 1, out);
       break;
     }
+    case ConnectorKind::kAibrix:
+      add_aibrix_flags(s, bytes, out);
+      break;
     default:
       add_files(s, out);
   }

@@ -9,6 +9,7 @@
 #include "models/compute/graph_sizes.hpp"
 #include "models/releases/kv_groups.hpp"
 #include "scenarios/scenario/flags/engine_policies.hpp"
+#include "scenarios/scenario/flags/mooncake_flags.hpp"
 #include "scenarios/scenario/flags/offload_flags.hpp"
 #include "scenarios/scenario/flags/sglang_flags.hpp"
 #include "scenarios/scenario/flags/trtllm_flags.hpp"
@@ -234,14 +235,9 @@ EngineFlags flags_of(const Scenario& scenario, const Capacity& capacity,
                                  "expected a release of {}",
                                  scenario.name, engine, release.name, engine));
   }
-  if (scenario.engine.family == EngineFamily::kMooncake) {
-    throw InputError(
-        Fault::kUsage, {scenario.path, 0, "engine.preset"},
-        "a client of Mooncake Store is no engine with flags; expected a scenario of an "
-        "engine");
-  }
   if (engine == "sglang") return sglang_flags(scenario, capacity, release);
   if (engine == "trtllm") return trtllm_flags(scenario, capacity, release);
+  if (engine == "mooncake-client") return mooncake_flags(scenario, capacity, release);
   return FlagWriter(scenario, release).write(capacity);
 }
 

@@ -30,7 +30,8 @@ bool has_hbm_eviction(std::string_view policy) {
 std::vector<std::string_view> tier_evictions(const Scenario& s) {
   std::vector<std::string_view> out;
   if (!s.tier || s.engine.family == EngineFamily::kVllmV0) return out;
-  if (s.engine.is_flexkv()) return {"lru"};  // others are not policies of Spillway: FlexkvEviction
+  // Others of theirs are not policies of Spillway: FlexkvEviction, ChunkOrder.
+  if (s.engine.is_flexkv() || s.engine.is_aibrix()) return {"lru"};
   for (const ConnectorPolicies& one : kTierPolicies) {
     if (one.simple == s.engine.simple_offload()) out.push_back(one.policy);
   }

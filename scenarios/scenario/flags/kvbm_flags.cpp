@@ -92,6 +92,7 @@ void add_kvbm_flags(const Scenario& s, const Capacity& capacity, EngineFlags& ou
     set(out, "MAX_CONCURRENT_TRANSFERS", c.max_transfers);
   }
   if (c.max_batch != usual.max_batch) set(out, "MAX_TRANSFER_BATCH_SIZE", c.max_batch);
+  out.arguments.emplace_back("--no-async-scheduling");
   out.arguments.emplace_back(
       R"(--kv-transfer-config '{"kv_connector":"DynamoConnector",)"
       R"("kv_connector_module_path":"kvbm.vllm_integration.connector","kv_role":"kv_both"}')");

@@ -285,7 +285,7 @@ void add_offload_flags(const Scenario& s, const Capacity& capacity, const Engine
     return;
   }
   const ConnectorKind own = s.engine.connector;
-  if (release.connector != own && (attached(own) || attached(release.connector))) {
+  if (release.connector != own && (of_preset(own) || of_preset(release.connector))) {
     out.not_covered.push_back(
         fmt::format("the tiers below HBM: the scenario runs {}, whose connector is not that of {}",
                     s.preset, release.name));

@@ -42,9 +42,9 @@ constexpr Row kRows[] = {
     {"", Use::kNoEffect, "neither what is stored nor its times depend on it"},
 };
 
-class SettingsReader {
+class KvbmSettingsReader {
  public:
-  SettingsReader(const EngineCall& call, Draft& draft) : call_(call), draft_(draft) {}
+  KvbmSettingsReader(const EngineCall& call, Draft& draft) : call_(call), draft_(draft) {}
 
   void read() {
     const auto presets = engine_presets();
@@ -170,7 +170,7 @@ class SettingsReader {
 }  // namespace
 
 void read_kvbm_settings(const EngineCall& call, Draft& draft) {
-  SettingsReader(call, draft).read();
+  KvbmSettingsReader(call, draft).read();
 }
 
 }  // namespace spillway

@@ -16,7 +16,7 @@ struct RoutingName {
 };
 // vllm-project/production-stack, src/vllm_router/routers/routing_logic.py; ai-dynamo/dynamo,
 // components/src/dynamo/frontend (--router-mode).
-constexpr RoutingName kNames[] = {
+constexpr RoutingName kRoutingNames[] = {
     {"roundrobin", "round-robin", ""},
     {"round-robin", "round-robin", ""},
     {"session", "session-hash", ""},
@@ -33,9 +33,9 @@ constexpr RoutingName kNames[] = {
 
 void set_routing(const std::string& name, const std::string& origin, Draft& draft) {
   if (name.empty()) return;
-  const auto* const row = std::find_if(std::begin(kNames), std::end(kNames),
+  const auto* const row = std::find_if(std::begin(kRoutingNames), std::end(kRoutingNames),
                                        [&](const RoutingName& one) { return one.name == name; });
-  if (row == std::end(kNames)) {
+  if (row == std::end(kRoutingNames)) {
     return draft.remark(Standing::kNotModelled, origin,
                         "no routing that is known: sessions stay with their instance");
   }

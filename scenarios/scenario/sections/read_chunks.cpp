@@ -1,4 +1,5 @@
-// Connectors that keep chunks (LMCache, llm-d): their settings and their tiers.
+// Connectors that keep chunks (LMCache, llm-d, AIBrix): their settings and their tiers; those of
+// AIBrix's settings are in read_aibrix.cpp.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -166,9 +167,8 @@ void check_engine(const ObjectReader& engine, std::string_view name, const Scena
   if (engine.boolean("async_scheduling").value_or(false)) fail("async_scheduling", "false");
   if (c.pipeline_parallel > 1) fail("pipeline_parallel_size", "1");
   if (c.groups.hybrid()) fail("hybrid_kv_cache", "false");
-  if (c.connector != ConnectorKind::kLmcache && engine.text("load").value_or("async") != "async") {
-    fail("load", "async");
-  }
+  const bool in_step = c.connector == ConnectorKind::kLmcache || c.is_aibrix();
+  if (!in_step && engine.text("load").value_or("async") != "async") fail("load", "async");
   if (s.load_at_break_even) fail("load_or_recompute", "always_load");
   if (s.interference) fail("interference", "none");
   if (c.costs.any()) fail("connector_costs", "none");
@@ -181,7 +181,8 @@ void check_engine(const ObjectReader& engine, std::string_view name, const Scena
 
 /// `remote`: also as Redis calls it.
 ChunkOrder read_order(const ObjectReader& tier, std::span<const ChunkOrder> allowed, bool remote) {
-  const std::string name = tier.text("eviction").value_or("lru");
+  const std::string usual(kChunkOrders[static_cast<std::size_t>(allowed.front())]);
+  const std::string name = tier.text("eviction").value_or(usual);
   std::string known;
   for (const RedisPolicy& policy : kRedisPolicies) {
     if (remote && policy.name == name) return policy.order;
@@ -362,6 +363,11 @@ class ChunkTiers {
         if (place == 1 && kind != "dram") fail("dram (L1 of LMCache)");
         if (place > 1 && kind == "dram") fail("nvme, fs, kv or object (L2 of LMCache)");
         return;
+      case ConnectorKind::kAibrix:
+        if (place == 0 && kind != "dram") fail("dram (L1)");
+        if (place == 1 && kind != "kv") fail("kv (L2)");
+        if (place > 1) fail("no further tier");
+        return;
       default:
         if (kind != "fs") fail("fs");
         if (place > 0) fail("no further tier");
@@ -401,17 +407,23 @@ class ChunkTiers {
     constexpr ChunkOrder kLocal[] = {kLru, kLfu, kFifo, kMru};
     constexpr ChunkOrder kRemote[] = {kLru, kLfu, kRandom, kNone};
     constexpr ChunkOrder kOnly[] = {kLru};
+    constexpr ChunkOrder kL1[] = {kS3Fifo, kLru, kFifo};
+    constexpr ChunkOrder kL2[] = {kLru, kNone};
+    const bool aibrix = s_.engine.is_aibrix();
     const bool local = kind == "dram" || kind == "nvme";
     const bool remote = in_process && !local;
-    out.order = read_order(tier,
-                           !in_process ? std::span<const ChunkOrder>(kOnly)
-                           : local     ? std::span<const ChunkOrder>(kLocal)
-                                       : std::span<const ChunkOrder>(kRemote),
-                           remote);
+    const auto by_place = [&](std::span<const ChunkOrder> near, std::span<const ChunkOrder> far) {
+      return local ? near : far;
+    };
+    std::span<const ChunkOrder> allowed = kOnly;
+    if (in_process) allowed = by_place(kLocal, kRemote);
+    if (aibrix) allowed = by_place(kL1, kL2);
+    out.order = read_order(tier, allowed, remote);
     const bool files = s_.engine.connector == ConnectorKind::kLlmdFs;
     if (!remote) tier.refuse({"outages"}, "expected only with a remote store of LMCache");
-    if (!remote && !files) {
-      tier.refuse({"lookup_us"}, "expected only with a remote store of LMCache, or files of llm-d");
+    if (!remote && !files && (!aibrix || local)) {
+      tier.refuse({"lookup_us"},
+                  "expected only with a remote store of LMCache or AIBrix, or files of llm-d");
     }
     if (!files) tier.refuse({"atime", "evictor"}, "expected only with files of llm-d");
     if (!in_process || kind != "nvme") {
@@ -454,6 +466,7 @@ void read_chunk_connector(const ObjectReader& engine, Scenario& s) {
   engine.object("lmcache", ScenarioKeys::kLmcache);
   engine.object("lmcache_mp", ScenarioKeys::kLmcacheMp);
   engine.object("llmd", ScenarioKeys::kLlmd);
+  read_aibrix(engine, s);
   const auto only_with = [&](std::string_view key, ConnectorKind kind) {
     const bool object = key != "kv_load_failure_policy";
     if (c.connector == kind || !(object ? engine.has(key) : engine.told(key))) return;
@@ -482,7 +495,8 @@ void refuse_chunk_keys(const ObjectReader& tier) {
   read_outages(tier);
   if (const auto evictor = tier.object("evictor", ScenarioKeys::kEvictor)) read_evictor(*evictor);
   tier.refuse({"lookup_us", "put_threads", "outages", "atime", "evictor"},
-              "expected only with \"offload_connector\": \"lmcache\" or \"llmd-fs\"");
+              "expected only with \"offload_connector\": \"lmcache\" or \"llmd-fs\", or with "
+              "preset aibrix");
 }
 
 void read_chunk_tiers(const ObjectReader& top, Scenario& s) {

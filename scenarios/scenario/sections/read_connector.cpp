@@ -55,11 +55,12 @@ void read_kind(const ObjectReader& engine, EngineConfig& c) {
   const auto kind = static_cast<std::size_t>(c.connector);  // the preset's
   const std::string name =
       engine.text("offload_connector").value_or(std::string(kConnectorNames[kind]));
-  const bool attached = c.attached();
+  const bool of_preset = spillway::of_preset(c.connector);
   c.connector = static_cast<ConnectorKind>(
       std::find(std::begin(kConnectorNames), std::end(kConnectorNames), name) -
       std::begin(kConnectorNames));
-  if ((attached || c.attached()) && static_cast<std::size_t>(c.connector) != kind) {
+  if ((of_preset || spillway::of_preset(c.connector)) &&
+      static_cast<std::size_t>(c.connector) != kind) {
     engine.fail("offload_connector",
                 fmt::format("expected {0}, the connector of this preset; found {1}",
                             kConnectorNames[kind], name));

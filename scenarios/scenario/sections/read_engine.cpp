@@ -102,6 +102,7 @@ constexpr Key kEngineKeys[] = {
     object_key("llmd", ScenarioKeys::kLlmd, "Settings of llm-d's FS backend."),
     object_key("kvbm", ScenarioKeys::kKvbm, "Settings of Dynamo KVBM."),
     object_key("flexkv", ScenarioKeys::kFlexkv, "Settings of FlexKV."),
+    object_key("aibrix", ScenarioKeys::kAibrix, "Settings of AIBrix KVCache."),
     choice_key("kv_load_failure_policy", kLoadFailures,
                "lmcache: whether a request whose load fails ends, or computes again.", "fail"),
     flag_key("lazy_offload", "simple connector: store only what HBM is about to evict."),

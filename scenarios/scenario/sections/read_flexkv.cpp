@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::int64_t kMostReward = 100'000'000;  // seconds, three years
 constexpr std::int64_t kMostHits = std::int64_t{1} << 30;
-constexpr std::uint64_t kMostSlots = std::uint64_t{1} << 32;  // shares of them fit 64 bits
+constexpr std::uint64_t kMostFlexkvSlots = std::uint64_t{1} << 32;  // shares of them fit 64 bits
 
 constexpr Key kFlexkvKeys[] = {
     number_key("evict_start_threshold", 0, 1,
@@ -29,32 +29,6 @@ constexpr Key kFlexkvKeys[] = {
                 "eviction lru: time by which each hit makes blocks younger.", "0"),
     integer_key("slru_protected_threshold", 1, kMostHits,
                 "eviction slru: hits from which blocks leave last.", "2")};
-
-/// What FlexKV does not go with, each with a reason.
-void check_engine(const ObjectReader& engine, const Scenario& s) {
-  const EngineConfig& c = s.engine;
-  const auto fail = [&](std::string_view key, std::string_view expected) {
-    engine.fail(key, fmt::format("expected {} with preset flexkv", expected));
-  };
-  if (c.residency != Residency::kFull) fail("residency", "full");
-  if (c.async_scheduling) fail("async_scheduling", "false");
-  if (c.pipeline_parallel > 1) fail("pipeline_parallel_size", "1");
-  if (c.groups.hybrid()) fail("hybrid_kv_cache", "false");
-  if (c.load != LoadSemantics::kAsync) fail("load", "async");
-  if (s.load_at_break_even) fail("load_or_recompute", "always_load");
-  if (s.interference) fail("interference", "none");
-  if (c.costs.any()) fail("connector_costs", "none");
-  if (s.lockstep()) fail("data_parallel_size", "1 for a model of experts");
-  if (!std::has_single_bit(c.block_tokens)) {
-    fail("block_tokens", fmt::format("a power of two, found {},", c.block_tokens));
-  }
-  for (const std::string_view key : {"offload_prompt_only", "prompt_only_default"}) {
-    if (engine.boolean(key).value_or(false)) fail(key, "false, as it stores answers too,");
-  }
-  engine.refuse({"blocks_per_chunk", "offload_block_tokens", "store_threshold",
-                 "threshold_counts_offers", "max_tracker_size", "max_offload_tokens", "tier_rules"},
-                "expected only with \"offload_connector\": \"native\", found flexkv");
-}
 
 /// A share as it was written, in parts of 10^9.
 std::int64_t share(const ObjectReader& object, std::string_view key, std::int64_t otherwise) {
@@ -120,9 +94,9 @@ class FlexkvTiers {
       tier.fail("capacity", "expected a size: FlexKV numbers the blocks of each tier at the start");
     }
     const std::uint64_t slots = checked_tier_blocks(s_, out.capacity, text, out.where);
-    if (slots > kMostSlots || slots == 0) {
+    if (slots > kMostFlexkvSlots || slots == 0) {
       tier.fail("capacity",
-                fmt::format("expected room for 1 to {} blocks, found {}", kMostSlots, slots));
+                fmt::format("expected room for 1 to {} blocks, found {}", kMostFlexkvSlots, slots));
     }
   }
 
@@ -139,18 +113,10 @@ class FlexkvTiers {
   }
 
   static void refuse_keys(const ObjectReader& tier) {
-    refuse_chunk_keys(tier);
-    tier.refuse({"device"},
-                "expected links from dram to the tier and back, which say how fast it is");
-    tier.refuse({"write", "inclusion", "when_full", "trim_above", "trim_to", "trim_every_s",
-                 "ttl_s", "prefetch_chunks", "write_admission"},
-                kRules);
-    if (const std::string scope = tier.text("scope").value_or("instance");
-        scope != "instance" && scope != "rank") {
-      tier.fail("scope", fmt::format("expected instance or rank, found {}: sharing between "
-                                     "instances of FlexKV is not modelled",
-                                     scope));
-    }
+    refuse_attached_tier_keys(tier,
+                              "expected links from dram to the tier and back, which say how fast "
+                              "it is",
+                              kRules, "sharing between instances of FlexKV is not modelled");
   }
 
   const ObjectReader& top_;
@@ -168,7 +134,11 @@ void read_flexkv(const ObjectReader& engine, Scenario& s) {
     if (o) engine.fail("flexkv", "expected only with preset flexkv");
     return;
   }
-  check_engine(engine, s);
+  check_attached_engine(engine, s);
+  if (!std::has_single_bit(c.block_tokens)) {
+    engine.fail("block_tokens", fmt::format("expected a power of two with preset flexkv, found {}",
+                                            c.block_tokens));
+  }
   if (!o) return;
   FlexkvConfig& out = c.flexkv;
   out.start_threshold = share(*o, "evict_start_threshold", out.start_threshold);

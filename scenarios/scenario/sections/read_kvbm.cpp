@@ -33,31 +33,8 @@ constexpr Key kKvbmKeys[] = {
 /// G3 and G4, in this order, behind G2.
 constexpr StorageKind kBehind[] = {StorageKind::kNvme, StorageKind::kObject};
 
-/// What KVBM does not go with, each with a reason.
-void check_engine(const ObjectReader& engine, const Scenario& s) {
-  const EngineConfig& c = s.engine;
-  const auto fail = [&](std::string_view key, std::string_view expected) {
-    engine.fail(key, fmt::format("expected {} with preset kvbm", expected));
-  };
-  if (c.residency != Residency::kFull) fail("residency", "full");
-  if (c.async_scheduling) fail("async_scheduling", "false");
-  if (c.pipeline_parallel > 1) fail("pipeline_parallel_size", "1");
-  if (c.groups.hybrid()) fail("hybrid_kv_cache", "false");
-  if (c.load != LoadSemantics::kAsync) fail("load", "async");
-  if (s.load_at_break_even) fail("load_or_recompute", "always_load");
-  if (s.interference) fail("interference", "none");
-  if (c.costs.any()) fail("connector_costs", "none");
-  if (s.lockstep()) fail("data_parallel_size", "1 for a model of experts");
-  for (const std::string_view key : {"offload_prompt_only", "prompt_only_default"}) {
-    if (engine.boolean(key).value_or(false)) fail(key, "false, as it stores answers too,");
-  }
-  engine.refuse({"blocks_per_chunk", "offload_block_tokens", "store_threshold",
-                 "threshold_counts_offers", "max_tracker_size", "max_offload_tokens", "tier_rules"},
-                "expected only with \"offload_connector\": \"native\", found kvbm");
-}
-
-void read_capacity(const ObjectReader& tier, std::string_view otherwise, Scenario& s,
-                   TierChoice& out) {
+void read_kvbm_capacity(const ObjectReader& tier, std::string_view otherwise, Scenario& s,
+                        TierChoice& out) {
   out.per_rank = tier.text("scope").value_or("instance") == "rank";
   out.where = tier.where("capacity");
   const std::string text =
@@ -69,24 +46,17 @@ void read_capacity(const ObjectReader& tier, std::string_view otherwise, Scenari
   }
 }
 
-void refuse_tier_keys(const ObjectReader& tier) {
-  refuse_chunk_keys(tier);
-  tier.refuse({"device"},
-              "expected links from dram to the tier and from there to hbm, which say how fast "
-              "it is");
-  tier.refuse({"write", "inclusion", "when_full", "trim_above", "trim_to", "trim_every_s", "ttl_s",
-               "prefetch_chunks", "eviction", "write_admission"},
-              "KVBM has rules of its own: engine.kvbm");
-  if (const std::string scope = tier.text("scope").value_or("instance");
-      scope != "instance" && scope != "rank") {
-    tier.fail("scope", fmt::format("expected instance or rank, found {}: each instance of KVBM has "
-                                   "tiers of its own",
-                                   scope));
-  }
+void refuse_kvbm_keys(const ObjectReader& tier) {
+  constexpr std::string_view kRules = "KVBM has rules of its own: engine.kvbm";
+  refuse_attached_tier_keys(tier,
+                            "expected links from dram to the tier and from there to hbm, which say "
+                            "how fast it is",
+                            kRules, "each instance of KVBM has tiers of its own");
+  tier.refuse({"eviction"}, kRules);
 }
 
 /// A tier behind host memory: of the first kind of `left`, or of a later one.
-void read_behind(const ObjectReader& tier, std::span<const StorageKind>& left, Scenario& s) {
+void read_behind_kvbm(const ObjectReader& tier, std::span<const StorageKind>& left, Scenario& s) {
   TierChoice out;
   out.name = tier_name(tier);
   refuse_taken_name(tier, out, s);
@@ -98,12 +68,12 @@ void read_behind(const ObjectReader& tier, std::span<const StorageKind>& left, S
                                   "most once; found {}",
                                   kind));
   }
-  refuse_tier_keys(tier);
+  refuse_kvbm_keys(tier);
   out.by_links = true;
   out.storage.emplace();
   out.storage->spec = default_storage(*at);
   left = left.subspan(static_cast<std::size_t>(at - left.begin()) + 1);
-  read_capacity(tier, "inf", s, out);
+  read_kvbm_capacity(tier, "inf", s, out);
   s.behind.push_back(std::move(out));
 }
 
@@ -118,7 +88,7 @@ void read_kvbm(const ObjectReader& engine, Scenario& s) {
     if (o) engine.fail("kvbm", "expected only with preset kvbm");
     return;
   }
-  check_engine(engine, s);
+  check_attached_engine(engine, s);
   if (!o) return;
   KvbmConfig& out = c.kvbm;
   assign(out.max_batch, o->integer("max_transfer_batch_size"));
@@ -142,14 +112,14 @@ void read_kvbm_tiers(const ObjectReader& top, Scenario& s) {
     host.fail("kind",
               fmt::format("expected dram first, the host memory of KVBM (G2); found {}", kind));
   }
-  refuse_tier_keys(host);
-  read_capacity(host, "", s, out);
+  refuse_kvbm_keys(host);
+  read_kvbm_capacity(host, "", s, out);
   if (out.capacity.kind == Capacity::Kind::kUnbounded) {
     host.fail("capacity", "expected a size: host memory is pinned at the start");
   }
   s.tier = std::move(out);
   std::span<const StorageKind> left = kBehind;
-  for (std::size_t i = 1; i < tiers.size(); ++i) read_behind(tiers[i], left, s);
+  for (std::size_t i = 1; i < tiers.size(); ++i) read_behind_kvbm(tiers[i], left, s);
 }
 
 }  // namespace spillway

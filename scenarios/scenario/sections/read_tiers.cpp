@@ -16,15 +16,17 @@ namespace {
 
 using Names = std::string_view;
 
-constexpr Names kTierScopes[] = {"instance", "rank", "node", "cluster"};
+constexpr Names kTierScopes[] = {"instance", "rank", "node", "cluster", "replica"};
 constexpr Names kTierKinds[] = {"dram", "fs", "kv", "nvme", "object"};
 constexpr Key kTierKeys[] = {
     required(text_key("name", "Name of the tier in links, plans and results.")),
     required(choice_key("kind", kTierKinds, "What the tier is made of.")),
     capacity_key("capacity", "Capacity. Of a secondary tier: inf if left out."),
-    choice_key("scope", kTierScopes,
-               "Who shares the storage. rank: the instance, and capacity is for each rank.",
-               "instance"),
+    choice_key(
+        "scope", kTierScopes,
+        "Who shares the storage. rank: the instance, and capacity is for each rank. replica: "
+        "another name of instance.",
+        "instance"),
     aside(text_key("eviction", "Eviction policy: spillway list policies.", "lru")),
     aside(text_key("write_admission",
                    "Which blocks are stored: always, second-hit, frequency:threshold=2:decay_s=600 "
@@ -49,7 +51,8 @@ constexpr Key kTierKeys[] = {
                 "Secondary tier: chunks that waiting requests may have on their way to dram.", "0"),
     object_key("device", ScenarioKeys::kDevice, "Storage of the tier.",
                "published figures of its kind, named in the warnings"),
-    number_key("lookup_us", 0, 1e9, "lmcache: time to ask for one chunk. llmd-fs: for one file.",
+    number_key("lookup_us", 0, 1e9,
+               "lmcache: time to ask for one chunk. llmd-fs: for one file. aibrix: for all blocks.",
                "0"),
     integer_key("put_threads", 1, 65536, "lmcache: threads that write to the disk.", "4"),
     list_of(object_key("outages", ScenarioKeys::kOutage,
@@ -68,6 +71,12 @@ std::uint64_t checked_tier_blocks(const Scenario& s, const Capacity& capacity,
                                   std::string_view text, const SourceRef& where) {
   const std::uint64_t blocks = s.tier_blocks(capacity);
   if (capacity.kind == Capacity::Kind::kUnbounded) return blocks;
+  if (capacity.count == 0 && s.engine.family == EngineFamily::kMooncake) {
+    throw InputError(Fault::kUsage, where,
+                     fmt::format("{} holds no object; expected room for one: without its store a "
+                                 "client has nothing",
+                                 text));
+  }
   const std::int64_t block = s.tier_block_bytes().count();
   if (blocks == 0 && capacity.count > 0) {
     const std::uint32_t k = s.engine.blocks_per_chunk;

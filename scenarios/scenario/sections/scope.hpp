@@ -22,6 +22,7 @@ constexpr std::optional<Scope> scope_of(std::string_view name) {
   for (const Scope scope : {Scope::kInstance, Scope::kNode, Scope::kCluster}) {
     if (name == name_of(scope)) return scope;
   }
+  if (name == "replica") return Scope::kInstance;  // as fleets call it
   return std::nullopt;
 }
 

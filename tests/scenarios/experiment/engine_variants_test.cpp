@@ -36,6 +36,19 @@ TEST_CASE("engines that are compared have the same device pool and host memory",
   }
 }
 
+TEST_CASE("connectors and attached stores are compared on the same pool", "[scenarios]") {
+  const std::vector<std::string> names = {"vllm", "simple", "lmcache", "kvbm", "aibrix", "flexkv"};
+  const VariantSet set = make_engine_variants(reference(), names);
+  REQUIRE(set.variants.size() == names.size());
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const Scenario& s = set.variants[i].scenario;
+    CHECK(kConnectorNames[static_cast<std::size_t>(s.engine.connector)] ==
+          (i == 0 ? "native" : names[i]));
+    CHECK(s.engine.usable_blocks() * s.engine.block_tokens == 32752);
+    CHECK(s.tier->capacity.count == std::int64_t{4} << 30);
+  }
+}
+
 TEST_CASE("what only one engine has is not compared", "[scenarios]") {
   CHECK(refusal(reference(), {"vllm"}).find("expected two engines or more") != std::string::npos);
   CHECK(refusal(reference(), {"vllm", "vllm"}).find("vllm is given twice") != std::string::npos);
@@ -43,6 +56,10 @@ TEST_CASE("what only one engine has is not compared", "[scenarios]") {
         std::string::npos);
   CHECK(refusal(reference({"engine.offload_connector=simple"}), {"vllm", "sglang"})
             .find("has what only its engine knows") != std::string::npos);
+  CHECK(refusal(reference(), {"vllm", "mooncake-client"}).find("has no pool of HBM") !=
+        std::string::npos);
+  CHECK(refusal(reference({"tiers=[]", "links=[]"}), {"vllm", "kvbm"})
+            .find("kvbm needs host memory") != std::string::npos);
 }
 
 }  // namespace

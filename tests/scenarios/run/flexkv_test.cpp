@@ -42,6 +42,16 @@ const char* const kDiskLinks =
     R"( "bandwidth": "1GiB/s"}, {"name": "get", "from": "ssd", "to": "dram", "kind": "affine",)"
     R"( "latency_us": 100, "bandwidth": "1GiB/s"})";
 
+TEST_CASE("flexkv is vLLM 0.23 without asynchronous scheduling", "[scenarios]") {
+  const EngineConfig here = engine_defaults(find_preset("flexkv", {}), nullptr);
+  const EngineConfig vllm = engine_defaults(find_preset("vllm@0.23", {}), nullptr);
+  CHECK(here.is_flexkv());
+  for (const EngineSwitch& s : engine_switches()) {
+    INFO("switch: " << s.name);
+    CHECK(here.*s.member == (s.name != "async_scheduling" && vllm.*s.member));
+  }
+}
+
 TEST_CASE("FlexKV's tiers and links are told in blocks and jobs", "[scenarios]") {
   // HBM and host memory hold two documents of 32 blocks each, the disk all of three. The first
   // three requests store one each, in one job a link; the others find theirs below.

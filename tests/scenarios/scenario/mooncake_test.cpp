@@ -1,4 +1,9 @@
 // Mooncake Store in a scenario: what its keys mean, and what contradicts.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "models/releases/presets.hpp"
+#include "scenarios/scenario/flags/engine_flags.hpp"
 #include "scenarios/scenario/scenario.hpp"
 #include "scenarios/scenario/sections/tier.hpp"
 #include "tests/scenarios/scenario/scenario_text.hpp"
@@ -83,6 +88,18 @@ TEST_CASE("what has no effect, or a bad one, is told", "[scenarios]") {
   CHECK(noted("tiers.0.store.put_release_s=30", "mooncake-release-early"));
   CHECK(noted("tiers.0.store.offload_force_evict=true", "mooncake-offload-off"));
   CHECK(noted("tiers.0.store.enable_offload=false", "mooncake-ssd-unused"));
+}
+
+TEST_CASE("a store's settings go out again", "[scenarios]") {
+  const Scenario s = loaded();
+  const EngineFlags flags = flags_of(s, s.tier->capacity, find_preset("mooncake-client", {}));
+  const std::string arguments = fmt::format("{}", fmt::join(flags.arguments, " "));
+  CHECK_THAT(arguments, ContainsSubstring("--default_kv_lease_ttl=12.5 "));
+  CHECK_THAT(arguments, ContainsSubstring("--eviction_ratio=0.035 "));
+  CHECK_THAT(arguments, ContainsSubstring("--enable_offload=true"));
+  const std::string variables = fmt::format("{}", fmt::join(flags.environment, " "));
+  CHECK_THAT(variables, ContainsSubstring("MOONCAKE_GLOBAL_SEGMENT_SIZE=2500000000"));
+  CHECK_THAT(variables, ContainsSubstring("MOONCAKE_OFFLOAD_TOTAL_SIZE_LIMIT_BYTES=20000000000"));
 }
 
 }  // namespace

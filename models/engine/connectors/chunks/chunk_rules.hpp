@@ -15,8 +15,10 @@ enum class ChunkOrder : std::uint8_t {
   kMru,
   kNone,  ///< nothing ever leaves for another
   kRandom,
+  kS3Fifo,  ///< only in AIBrix's host memory (aibrix/l1_cache.hpp)
 };
-inline constexpr std::string_view kChunkOrders[] = {"lru", "lfu", "fifo", "mru", "none", "random"};
+inline constexpr std::string_view kChunkOrders[] = {"lru",  "lfu",    "fifo",  "mru",
+                                                    "none", "random", "s3fifo"};
 
 /// What a Redis is told (maxmemory-policy) that LMCache writes to: it sets no time to live, so that
 /// nothing is volatile and those policies refuse as noeviction does. Model: Redis samples a few
