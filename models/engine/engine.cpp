@@ -38,7 +38,7 @@ Engine::Engine(EventQueue& queue, Network& network, const ChainMap& chains, Engi
       group_(parts.group),
       place_in_group_(parts.place_in_group),
       takes_turns_(takes_turns(config_.connector)),
-      rank_(takes_turns_ ? parts.number : 0),
+      rank_(takes_turns_ || config_.sglang.mooncake ? parts.number : 0),
       cost_(std::move(parts.cost), config_.token_budget,
             config_.tensor_parallel > 1 || parts.group != nullptr),
       chains_(chains, parts.names_of_one_in),
@@ -425,7 +425,7 @@ void Engine::finish_step() {
   // Nothing else happens at this instant before the next schedule: no need for an event.
   const bool waits = takes_turns_
                          ? queue_.pending_now_before(Phase::kArrival, EventQueue::kLastRank)
-                         : queue_.pending_now_before(Phase::kStepStart);
+                         : queue_.pending_now_before(Phase::kStepStart, rank_);
   if (!waits) return schedule_steps();
   state_ = State::kAsleep;
   wake();

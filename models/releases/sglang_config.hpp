@@ -53,12 +53,12 @@ struct PrefetchRules {
 /// What --hicache-storage-backend calls a storage, by what it is made of.
 struct StorageBackend {
   std::string_view name;
-  std::string_view kind;   ///< of a tier
+  std::string_view kind;  ///< of a tier
   std::string_view scope;
 };
 /// Of several with the same kind the first is written, all are read.
 inline constexpr StorageBackend kStorageBackends[] = {
-    {"file", "nvme", "instance"}, {"hf3fs", "fs", "cluster"},   {"mooncake", "kv", "cluster"},
+    {"file", "nvme", "instance"},  {"hf3fs", "fs", "cluster"},  {"mooncake", "kv", "cluster"},
     {"nixl", "object", "cluster"}, {"aibrix", "kv", "cluster"}, {"eic", "kv", "cluster"}};
 
 struct SglangConfig {
@@ -73,6 +73,7 @@ struct SglangConfig {
   std::uint32_t context_length = 0;       ///< 0: no limit beside the pool's
   HicacheWrite write = HicacheWrite::kThrough;
   RadixEviction eviction = RadixEviction::kLru;
+  bool mooncake = false;     ///< the storage behind host memory is Mooncake Store
   PrefetchRules prefetch{};  ///< where there is storage behind host memory
 };
 

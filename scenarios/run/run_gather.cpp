@@ -183,7 +183,7 @@ void RunWiring::name_media(std::size_t series, RunResult& r) const {
 }
 
 std::uint32_t RunWiring::chunk_tokens() const {
-  if (mooncake()) return s_.engine.block_tokens;
+  if (mooncake() || store_behind()) return s_.engine.block_tokens;
   switch (s_.engine.connector) {
     case ConnectorKind::kLmcache:
       return s_.engine.lmcache.chunk_tokens;
@@ -311,7 +311,9 @@ void RunWiring::name_storage_links(std::size_t store, std::uint32_t engine,
       if (tier.by_links) l.model = "scenario";
       r.series[series + number].name = l.name;
     };
-    name_link(StorageOp::kWrite, "write", near, tier.name);
+    // The SSD of a store is written from that.
+    const bool from_store = store_behind() && store > 0;
+    name_link(StorageOp::kWrite, "write", from_store ? s_.behind.front().name : near, tier.name);
     const bool straight = mooncake() || s_.engine.is_kvbm();
     name_link(StorageOp::kRead, "read", tier.name, straight ? "hbm" : near);
   }
@@ -322,7 +324,8 @@ std::vector<const StorageDevice*> RunWiring::devices(const Engine& engine,
   const EngineStats stats = engine.stats();
   std::vector<const StorageDevice*> out;
   if (keeps_chunks()) {
-    const std::size_t behind = has_storage() ? 0 : 1;  // of any kind, L1 is the only memory
+    // Of any kind, L1 is the only memory; HiCache's is not among these.
+    const std::size_t behind = has_storage() || store_behind() ? 0 : 1;
     if (const StorageDevice* device = stats.chunk_tiers[store + behind].device) {
       out.push_back(device);
     }
@@ -341,7 +344,9 @@ void RunWiring::tell_busy(const Cluster& cluster,
       const std::vector<const StorageDevice*> all = devices(cluster[i], store);
       const std::vector<StorageClientConfig> configs = clients(store, i);
       for (std::size_t k = 0; k < all.size(); ++k) {
-        tell(configs[k].write_link, all[k]->busy(StorageOp::kWrite));
+        // An SSD of Mooncake is written by the store, one bucket at a time.
+        const bool by_store = store_behind() && store > 0;
+        if (!by_store) tell(configs[k].write_link, all[k]->busy(StorageOp::kWrite));
         tell(configs[k].read_link, all[k]->busy(StorageOp::kRead));
       }
     }
@@ -352,7 +357,7 @@ void RunWiring::tell_busy(const Cluster& cluster,
 void RunWiring::gather_devices(const Cluster& cluster, std::size_t store, RunResult& r) const {
   const TierChoice& choice = *stores()[store];
   const bool first = has_storage() && !s_.tier->by_links;  // of those that have devices
-  const std::size_t tier = store + (first ? 1 : hybrid() ? 3 : 2);
+  const std::size_t tier = store + (first ? 1 : hybrid() && !store_behind() ? 3 : 2);
   const StorageSpec spec = server(store, 0).spec;
   LatencySamples loads;
   DeviceWear wear;

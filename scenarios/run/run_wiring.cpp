@@ -209,13 +209,18 @@ bool RunWiring::mooncake() const {
   return s_.engine.family == EngineFamily::kMooncake;
 }
 
+bool RunWiring::store_behind() const {
+  return s_.engine.sglang.mooncake;
+}
+
 /// What it keeps in tiers below HBM it counts itself, and in bytes.
 bool RunWiring::keeps_chunks() const {
-  return tiers() > 1 && (mooncake() || spillway::keeps_chunks(s_.engine.connector));
+  return tiers() > 1 &&
+         (mooncake() || store_behind() || spillway::keeps_chunks(s_.engine.connector));
 }
 
 bool RunWiring::hybrid() const {
-  return s_.engine.connector == ConnectorKind::kHybrid;
+  return s_.engine.connector == ConnectorKind::kHybrid || store_behind();
 }
 
 std::uint32_t RunWiring::tier_lane(const TierChoice& tier, std::uint32_t place) const {
@@ -428,7 +433,7 @@ EngineParts RunWiring::parts(std::uint32_t engine) const {
   out.lower->trim = s_.tier->rules.trim;
   out.lower->lanes = lanes(engine);
   out.lower->copies = s_.tier_copies();
-  if (hybrid()) return out;  // what is behind is LMCache's
+  if (hybrid()) return out;  // what is behind is LMCache's, or Mooncake's
   if (has_storage()) {
     out.lower->shared = shared(*s_.tier, engine);
     out.lower->storage = clients(0, engine);

@@ -67,7 +67,10 @@ class RunWiring {
   bool shared(const TierChoice& tier, std::uint32_t engine) const;
   std::uint32_t stores_of(std::size_t i) const;
   bool mooncake() const;
+  /// Mooncake Store lies behind host memory.
+  bool store_behind() const;
   bool keeps_chunks() const;
+  /// The first tier is the engine's own, in blocks; what is behind it keeps chunks.
   bool hybrid() const;
   std::uint32_t chunk_tokens() const;
   /// The way to a tier by links of the scenario, at one place: the first of two lanes.

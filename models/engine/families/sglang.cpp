@@ -2,7 +2,9 @@
 #include <algorithm>
 
 #include "models/engine/connectors/hicache/hicache.hpp"
-#include "models/engine/engine_parts.hpp"
+#include "models/engine/connectors/hicache/level_pages.hpp"
+#include "models/engine/connectors/hicache/mooncake_pages.hpp"
+#include "models/engine/families/mooncake_parts.hpp"
 #include "models/engine/schedulers/sglang_scheduler.hpp"
 #include "models/engine/stores/radix_tree.hpp"
 
@@ -11,6 +13,7 @@ namespace spillway {
 namespace {
 
 struct SglangBase final : Assembly::Base {
+  std::unique_ptr<MooncakeMaster> store;  ///< behind host memory, where nobody shares it
   std::unique_ptr<RadixTree> tree;
 };
 
@@ -28,29 +31,41 @@ std::uint32_t write_after(HicacheWrite write) {
   return 0;
 }
 
-/// Null where nothing lies behind host memory.
-std::unique_ptr<HicacheStorage> storage_of(const Site& site, const EngineParts& parts,
-                                           RadixTree& tree) {
-  if (parts.lower == nullptr || parts.lower->behind.empty()) return nullptr;
-  const EngineConfig& config = site.config;
+/// What lies behind host memory; null: nothing.
+std::unique_ptr<PageStorage> pages_of(const Site& site, EngineParts& parts, SglangBase& base) {
+  const Bytes page_bytes = site.config.block_bytes * std::int64_t{parts.lower->copies};
+  if (parts.chunked != nullptr) {
+    const std::vector<ChunkTierConfig>& tiers = parts.chunked->tiers;
+    if (tiers[0].shared) site.chains.keep_origins();
+    const MooncakeParts store = mooncake_parts(site, parts, tiers, kBeforeSteps, 2, base.store);
+    return std::make_unique<MooncakePages>(
+        MooncakePages::Environment{site.queue, site.network, site.observer, store.settlement,
+                                   store.clock, store.master, site.chains, page_bytes,
+                                   parts.number},
+        tiers);
+  }
+  if (parts.lower->behind.empty()) return nullptr;
   const LevelConfig& level = parts.lower->behind.front();
   if (level.shared) site.chains.keep_origins();
+  return std::make_unique<LevelPages>(LevelPages::Environment{site.queue,
+                                                              site.network,
+                                                              site.observer,
+                                                              page_names(site),
+                                                              policy_context(site, parts),
+                                                              parts.shared,
+                                                              {&site.chains, 1},
+                                                              page_bytes},
+                                      level);
+}
+
+std::unique_ptr<HicacheStorage> storage_of(const Site& site, EngineParts& parts, SglangBase& base) {
+  if (parts.lower == nullptr) return nullptr;
+  std::unique_ptr<PageStorage> pages = pages_of(site, parts, base);
+  if (pages == nullptr) return nullptr;
   return std::make_unique<HicacheStorage>(
-      HicacheStorage::Environment{
-          site.queue,
-          site.network,
-          site.observer,
-          page_names(site),
-          policy_context(site, parts),
-          parts.shared,
-          {&site.chains, 1},
-          site.waiter,
-          tree,
-          config.sglang.prefetch,
-          config.block_tokens,
-          config.block_bytes * std::int64_t{parts.lower->copies},
-          parts.lower->capacity_blocks},
-      level);
+      HicacheStorage::Environment{site.queue, site.waiter, *base.tree, site.config.sglang.prefetch,
+                                  site.config.block_tokens, parts.lower->capacity_blocks},
+      std::move(pages));
 }
 
 }  // namespace
@@ -73,7 +88,7 @@ Assembly assemble_sglang(const Site& site, EngineParts& parts) {
   base->tree = std::make_unique<RadixTree>(tree, *cache);
   auto scheduler = std::make_unique<SglangScheduler>(SglangScheduler::Environment{
       config, site.chains, site.requests, *base->tree, *cache, site.observer});
-  cache->attach(*base->tree, *scheduler, path.get(), storage_of(site, parts, *base->tree));
+  cache->attach(*base->tree, *scheduler, path.get(), storage_of(site, parts, *base));
   site.chains.attach(*cache, 1);
   out.moves = std::make_unique<HicacheStep>(config, *cache, std::move(path));
   out.connector = std::move(cache);

@@ -227,23 +227,7 @@ void MooncakeClient::done(Handle h) {
 void MooncakeClient::report(EngineStats& stats) const {
   stats.chunk_tiers = {counts_[0], counts_[1]};
   if (ssd_ == nullptr) stats.chunk_tiers.pop_back();
-  if (!env_.tells_of_store) return;
-  const MooncakeStore& store = env_.master.store();
-  const MooncakeCounters& c = store.counters();
-  ChunkTierStats& memory = stats.chunk_tiers[0];
-  memory.ticks = c.checks;
-  memory.idle_ticks = c.idle_checks;
-  memory.stored = c.stored;
-  memory.evicted = c.evicted;
-  memory.held = store.replicas();
-  memory.peak_bytes = c.peak_bytes;
-  if (ssd_ == nullptr) return;
-  ChunkTierStats& ssd = stats.chunk_tiers[1];
-  ssd.stored = c.ssd_stored;
-  ssd.evicted = c.ssd_evicted;
-  ssd.refused = c.ssd_refused();
-  ssd.held = store.on_ssd();
-  ssd.peak_bytes = c.ssd_peak_bytes;
+  if (env_.tells_of_store) env_.master.report(stats.chunk_tiers);
 }
 
 void MooncakeClient::check_drained() const {

@@ -360,8 +360,9 @@ void SglangScheduler::count_admission(ActiveRequest& r, const RadixTree::Match& 
                                       std::uint32_t loaded) {
   OffloadCounters& below = env_.cache.counts();
   HicacheStorage* const storage = env_.cache.storage();
-  const std::uint32_t fetched =
-      storage == nullptr ? 0 : std::min(storage->take_fetched(r.handle), loaded);
+  PageStorage::ByTier from{};
+  if (storage != nullptr) from = storage->take_fetched(r.handle, loaded);
+  const std::uint32_t fetched = from[0] + from[1];
   if (r.admitted_before) {
     counters_.hits_resumed += match.device_pages;
     below.hits_resumed += loaded;
@@ -373,9 +374,8 @@ void SglangScheduler::count_admission(ActiveRequest& r, const RadixTree::Match& 
   below.queries += asked - match.device_pages;
   below.hits += loaded - fetched;
   if (storage != nullptr) {
-    storage->level().counters.queries += asked - match.device_pages - (loaded - fetched);
-    storage->level().counters.hits += fetched;
-    r.cached_tokens[2] = fetched * page();
+    storage->pages().count(asked - match.device_pages - (loaded - fetched), from);
+    for (std::size_t i = 0; i < from.size(); ++i) r.cached_tokens[2 + i] = from[i] * page();
   }
   r.cached_tokens[0] = match.device_pages * page();
   r.cached_tokens[1] = (loaded - fetched) * page();

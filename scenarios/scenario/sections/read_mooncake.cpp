@@ -1,5 +1,8 @@
-// Mooncake Store: its client as an engine, the store as the first tier, its SSD as the second.
+// Mooncake Store: its client as an engine, the store as the first tier, its SSD as the second; or
+// both behind the host memory of SGLang.
 #include <fmt/format.h>
+
+#include <algorithm>
 
 #include "models/catalogue/model_spec.hpp"
 #include "models/kv_geometry.hpp"
@@ -119,28 +122,38 @@ void read_store(const ObjectReader& tier, Scenario& s) {
   read_offload(*store, c, s);
 }
 
+/// How it is reached: by links of the scenario, or behind host memory through a device.
+void read_way(const ObjectReader& tier, StorageKind kind, TierChoice& out, Scenario& s) {
+  out.by_links = s.engine.family == EngineFamily::kMooncake;
+  if (!out.by_links) {
+    out.storage = read_storage(tier, {out.name, kind, true}, s);
+    return;
+  }
+  tier.refuse({"device"},
+              fmt::format("expected links to and from {}, which say how fast it is", out.name));
+  out.storage.emplace();
+  out.storage->spec = default_storage(kind);
+}
+
 /// What the store and its SSD have in common.
-TierChoice begin_store_tier(const ObjectReader& tier, StorageKind kind, const Scenario& s) {
+TierChoice begin_store_tier(const ObjectReader& tier, StorageKind kind, Scenario& s) {
   TierChoice out;
   out.name = tier_name(tier);
   if (out.name == TierChoice::kHost) {
     tier.fail("name", "\"host\" is taken; expected another name, e.g. \"store\"");
   }
   refuse_chunk_keys(tier);
-  tier.refuse({"device"},
-              fmt::format("expected links to and from {}, which say how fast it is", out.name));
   tier.refuse({"write", "inclusion", "when_full", "trim_above", "trim_to", "trim_every_s", "ttl_s",
                "prefetch_chunks", "eviction", "write_admission"},
-              "Mooncake Store has rules of its own; expected tiers[0].store");
+              "Mooncake Store has rules of its own; expected its key store");
   const std::string scope = tier.text("scope").value_or("instance");
   out.per_rank = scope == "rank";
   if (!out.per_rank) out.scope = *scope_of(scope);
   out.where = tier.where("capacity");
-  out.by_links = true;
-  out.storage.emplace();
-  out.storage->spec = default_storage(kind);
+  read_way(tier, kind, out, s);
   const std::string text = tier.require_text("capacity", ObjectReader::kSize);
   out.capacity = parse_capacity(text, out.where);
+  if (!out.by_links) out.capacity = instance_capacity(s, out, out.capacity);
   checked_tier_blocks(s, out.capacity, text, out.where);
   return out;
 }
@@ -159,19 +172,34 @@ void check_memory(const ObjectReader& tier, const TierChoice& out, const Scenari
                         segments, bytes / segments, block));
 }
 
-void read_ssd(const ObjectReader& tier, Scenario& s) {
+/// The store; `ssd`: another tier follows.
+TierChoice read_memory(const ObjectReader& tier, bool ssd, Scenario& s) {
+  if (const std::string kind = tier.require_text("kind"); kind != "kv") {
+    tier.fail("kind", fmt::format("expected kv, the memory of Mooncake Store, found {}", kind));
+  }
+  read_store(tier, s);
+  TierChoice out = begin_store_tier(tier, StorageKind::kKv, s);
+  check_memory(tier, out, s);
+  if (s.engine.mooncake.offload && !ssd) {
+    tier.fail("store", "enable_offload: expected a tier of kind nvme or fs behind it, the SSD");
+  }
+  return out;
+}
+
+/// Behind `memory`, the store.
+void read_ssd(const ObjectReader& tier, const TierChoice& memory, Scenario& s) {
   const std::string kind = tier.require_text("kind");
   if (kind != "nvme" && kind != "fs") {
     tier.fail("kind", fmt::format("expected nvme or fs, the SSD of the store, found {}", kind));
   }
-  tier.refuse({"segments", "store"}, "expected only with the first tier, the store");
+  tier.refuse({"segments", "store"}, "expected only with the store, the tier before");
   TierChoice out = begin_store_tier(tier, kind == "fs" ? StorageKind::kFs : StorageKind::kNvme, s);
   refuse_taken_name(tier, out, s);
   if (!tier.has("scope")) {
-    out.scope = s.tier->scope;
-    out.per_rank = s.tier->per_rank;
-  } else if (out.scope != s.tier->scope || out.per_rank != s.tier->per_rank) {
-    tier.fail("scope", fmt::format("expected that of {}, to which the SSD belongs", s.tier->name));
+    out.scope = memory.scope;
+    out.per_rank = memory.per_rank;
+  } else if (out.scope != memory.scope || out.per_rank != memory.per_rank) {
+    tier.fail("scope", fmt::format("expected that of {}, to which the SSD belongs", memory.name));
   }
   if (out.capacity.kind != Capacity::Kind::kUnbounded && out.capacity.count == 0) {
     tier.fail("capacity", "expected room for an object, or inf");
@@ -210,9 +238,11 @@ void read_mooncake(const ObjectReader& engine, Scenario& s) {
 bool read_mooncake_tiers(const ObjectReader& top, Scenario& s) {
   const auto tiers = top.objects("tiers", ScenarioKeys::kTier);
   if (s.engine.family != EngineFamily::kMooncake) {
-    for (const ObjectReader& tier : tiers) {
-      tier.refuse({"segments", "store"},
-                  "expected only with preset mooncake-client: no other engine has this store");
+    const std::size_t stores = s.engine.family == EngineFamily::kSglang ? 1 : tiers.size();
+    for (std::size_t i = 0; i < std::min(stores, tiers.size()); ++i) {
+      tiers[i].refuse({"segments", "store"},
+                      "expected only with preset mooncake-client, or behind dram with sglang: no "
+                      "other engine has this store");
     }
     return false;
   }
@@ -220,18 +250,18 @@ bool read_mooncake_tiers(const ObjectReader& top, Scenario& s) {
   if (tiers.size() > 2) {
     tiers[2].fail("name", "expected at most two tiers: the store (kv) and its SSD (nvme or fs)");
   }
-  if (const std::string kind = tiers[0].require_text("kind"); kind != "kv") {
-    tiers[0].fail("kind", fmt::format("expected kv, the memory of Mooncake Store, found {}", kind));
-  }
-  read_store(tiers[0], s);
-  TierChoice out = begin_store_tier(tiers[0], StorageKind::kKv, s);
-  check_memory(tiers[0], out, s);
-  s.tier = std::move(out);
-  if (tiers.size() > 1) return read_ssd(tiers[1], s), true;
-  if (s.engine.mooncake.offload) {
-    tiers[0].fail("store", "enable_offload: expected a second tier of kind nvme or fs, the SSD");
-  }
+  s.tier = read_memory(tiers[0], tiers.size() > 1, s);
+  if (tiers.size() > 1) read_ssd(tiers[1], *s.tier, s);
   return true;
+}
+
+void read_mooncake_behind(const ObjectReader& top, Scenario& s) {
+  const auto tiers = top.objects("tiers", ScenarioKeys::kTier);
+  s.engine.sglang.mooncake = true;
+  TierChoice memory = read_memory(tiers[1], tiers.size() > 2, s);
+  refuse_taken_name(tiers[1], memory, s);
+  s.behind.push_back(std::move(memory));
+  if (tiers.size() > 2) read_ssd(tiers[2], s.behind.front(), s);
 }
 
 void check_mooncake(const ObjectReader& top, Scenario& s) {

@@ -162,20 +162,42 @@ Duration seconds(const ObjectReader& engine, const char* key, Duration otherwise
   return value ? Duration(std::llround(*value * 1e9)) : otherwise;
 }
 
-/// HiCache's storage (L3), the second tier.
-void read_storage_behind(const ObjectReader& tier, const ObjectReader& engine, Scenario& s) {
+/// HiCache's storage (L3) with rules of its own.
+void read_level_behind(const ObjectReader& tier, const ObjectReader& engine, Scenario& s) {
   tier.refuse({"write", "inclusion", "when_full", "trim_above", "trim_to", "trim_every_s", "ttl_s",
                "prefetch_chunks", "write_admission"},
               "HiCache writes to its storage what comes to host memory; expected at most capacity, "
               "eviction, scope and device");
   TierChoice out = read_tier_behind(tier, engine, s);
   refuse_taken_name(tier, out, s);
-  if (out.storage->lookup > Duration(0)) {
-    tier.fail("device", "lookup_us: expected 0: HiCache's look-ups are taken to cost no time");
+  s.behind.push_back(std::move(out));
+}
+
+/// HiCache's storage: the second tier, and the third where that is Mooncake Store with an SSD.
+void read_storage_behind(const ObjectReader& top, const ObjectReader& engine, Scenario& s) {
+  const auto tiers = top.objects("tiers", ScenarioKeys::kTier);
+  if (tiers[1].has("segments") || tiers[1].has("store")) {
+    read_mooncake_behind(top, s);
+  } else {
+    if (tiers.size() > 2) {
+      tiers[2].fail("name",
+                    "expected at most one storage behind host memory, or Mooncake Store "
+                    "(keys segments, store) and its SSD");
+    }
+    read_level_behind(tiers[1], engine, s);
   }
-  // Files are read one after the other (hicache_storage.py, HiCacheFile); stores take a batch.
-  const StorageKind kind = out.storage->spec.kind;
-  out.storage->spec.whole_jobs = kind == StorageKind::kNvme || kind == StorageKind::kFs;
+  for (std::size_t i = 0; i < s.behind.size(); ++i) {
+    StorageChoice& storage = *s.behind[i].storage;
+    if (storage.lookup > Duration(0)) {
+      tiers[1 + i].fail("device",
+                        "lookup_us: expected 0: HiCache's look-ups are taken to cost no time");
+    }
+    // Files are read one after the other (hicache_storage.py, HiCacheFile); stores take a batch.
+    // Model: so are objects of Mooncake Store, whose batches are one job for each source.
+    const StorageKind kind = storage.spec.kind;
+    storage.spec.whole_jobs =
+        s.engine.sglang.mooncake || kind == StorageKind::kNvme || kind == StorageKind::kFs;
+  }
   if (s.engine.sglang.write == HicacheWrite::kBack) {
     engine.fail("hicache_write_policy",
                 "expected write_through or write_through_selective with storage behind host "
@@ -192,7 +214,6 @@ void read_storage_behind(const ObjectReader& tier, const ObjectReader& engine, S
   rules.timeout_per_ki_token =
       seconds(engine, "prefetch_timeout_per_ki_token", rules.timeout_per_ki_token);
   rules.timeout_max = seconds(engine, "prefetch_timeout_max", rules.timeout_max);
-  s.behind.push_back(std::move(out));
 }
 
 /// Upstream takes these flags and never looks at them.
@@ -263,11 +284,11 @@ bool read_sglang_tier(const ObjectReader& top, Scenario& s) {
   if (s.engine.family != EngineFamily::kSglang) return false;
   const ObjectReader engine = *top.object("engine", ScenarioKeys::kEngine);
   constexpr HostMemoryWords kWords{
-      "expected host memory (dram) and at most one storage behind it",
+      "expected host memory (dram), and behind it one storage, or Mooncake Store and its SSD",
       "expected dram first, HiCache's host memory, found {}",
       "HiCache has rules of its own; expected engine.radix_eviction_policy or "
       "engine.hicache_write_policy",
-      2};
+      3};
   std::optional<TierChoice> host = begin_host_memory(top, kWords);
   if (!host) {
     note_unused(engine, s);
@@ -295,9 +316,8 @@ bool read_sglang_tier(const ObjectReader& top, Scenario& s) {
   }
   s.tier = std::move(out);
   note_size(s);
-  const auto tiers = top.objects("tiers", ScenarioKeys::kTier);
-  if (tiers.size() > 1) {
-    read_storage_behind(tiers[1], engine, s);
+  if (top.objects("tiers", ScenarioKeys::kTier).size() > 1) {
+    read_storage_behind(top, engine, s);
   } else {
     engine.refuse({"hicache_storage_prefetch_policy", "prefetch_threshold", "prefetch_timeout_base",
                    "prefetch_timeout_per_ki_token", "prefetch_timeout_max"},

@@ -60,8 +60,8 @@ constexpr Key kTierKeys[] = {
     choice_key("atime", kAtimeRules, "llmd-fs: when a read changes the access time of a file.",
                "relatime"),
     object_key("evictor", ScenarioKeys::kEvictor, "llmd-fs: what deletes files.", "none"),
-    integer_key("segments", 1, 1 << 16, "mooncake-client: equal parts of the memory.", "1"),
-    object_key("store", ScenarioKeys::kMooncake, "mooncake-client: settings of the store.")};
+    integer_key("segments", 1, 1 << 16, "Mooncake Store: equal parts of the memory.", "1"),
+    object_key("store", ScenarioKeys::kMooncake, "Mooncake Store: its settings.")};
 
 }  // namespace
 

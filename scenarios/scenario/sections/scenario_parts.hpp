@@ -132,6 +132,8 @@ bool read_trtllm_tier(const ObjectReader& top, Scenario& s);
 void read_mooncake(const ObjectReader& engine, Scenario& s);
 /// Whether the engine is one: then the store is the first tier, its SSD the second.
 bool read_mooncake_tiers(const ObjectReader& top, Scenario& s);
+/// The second tier is the store, the third its SSD, behind host memory.
+void read_mooncake_behind(const ObjectReader& top, Scenario& s);
 /// After links and policies.
 void check_mooncake(const ObjectReader& top, Scenario& s);
 /// The workload's keys retention and decode_retention.

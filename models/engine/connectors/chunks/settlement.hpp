@@ -14,6 +14,16 @@
 
 namespace spillway {
 
+/// When, of an instant: what has ended, then what happens by the clock.
+struct InstantOrder {
+  Phase phase;
+  std::uint32_t ends;  ///< ranks in the phase
+  std::uint32_t ticks;
+};
+inline constexpr InstantOrder kAmongSteps{Phase::kStepDone, 0, 1};
+/// Steps that end at the instant come behind both.
+inline constexpr InstantOrder kBeforeSteps{Phase::kTransferDone, 1, EventQueue::kLastRank};
+
 class Settled {
  public:
   /// A transfer has ended, `job` by the owner's own number.
@@ -34,17 +44,14 @@ class AfterSettlement {
 
 class Settlement final : public SharedThing, public EventHandler {
  public:
-  /// Ranks in phase kStepDone: what has ended, then what happens by the clock.
-  static constexpr std::uint32_t kEndsRank = 0;
-  static constexpr std::uint32_t kTicksRank = 1;
-
-  explicit Settlement(EventQueue& queue) : queue_(queue) {}
+  explicit Settlement(EventQueue& queue, const InstantOrder& order = kAmongSteps)
+      : queue_(queue), order_(order) {}
 
   /// The number of a transfer that is submitted now.
   std::uint64_t next_number() { return next_++; }
   /// It has ended.
   void add(std::uint64_t number, Settled& owner, std::uint32_t job) {
-    if (ended_.empty()) queue_.schedule(queue_.now(), Phase::kStepDone, kEndsRank, *this, {});
+    if (ended_.empty()) queue_.schedule(queue_.now(), order_.phase, order_.ends, *this, {});
     ended_.push_back({number, &owner, job});
   }
   /// `whom` is told once all that ends at this instant has been settled; asked while that goes on.
@@ -67,6 +74,7 @@ class Settlement final : public SharedThing, public EventHandler {
     std::uint32_t job;
   };
   EventQueue& queue_;
+  InstantOrder order_;
   std::uint64_t next_ = 0;
   std::vector<Ended> ended_;
   std::vector<AfterSettlement*> after_;

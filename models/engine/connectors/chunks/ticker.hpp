@@ -57,7 +57,7 @@ class Ticker final : public SharedThing, public EventHandler {
     if (armed_ && first->next >= at_) return;
     armed_ = true;
     at_ = first->next;
-    queue_.schedule(at_, Phase::kStepDone, Settlement::kTicksRank, *this, {0, 0, ++epoch_});
+    queue_.schedule(at_, kAmongSteps.phase, kAmongSteps.ticks, *this, {0, 0, ++epoch_});
   }
 
   EventQueue& queue_;

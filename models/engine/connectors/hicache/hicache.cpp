@@ -116,17 +116,23 @@ TierLevel Hicache::level(std::uint32_t tier) const {
     return {c.written, c.dropped, static_cast<std::uint32_t>(c.written - c.dropped),
             static_cast<std::uint32_t>(tree_->host_used())};
   }
-  storage_->level().settle();
-  const LevelCounters& c = storage_->level().counters;
-  const auto held = static_cast<std::uint32_t>(c.stored - c.evicted);
-  return {c.stored, c.evicted, held, held};
+  return storage_->pages().level();
+}
+
+void Hicache::on_finished(Handle h, bool held) {
+  if (storage_ != nullptr) storage_->pages().on_request_end();
+  UnaskedConnector::on_finished(h, held);
+}
+
+void Hicache::on_withdrawn(const ActiveRequest&, Time) {
+  if (storage_ != nullptr) storage_->pages().on_request_end();
 }
 
 void Hicache::report(EngineStats& stats) const {
   if (path_ == nullptr) return;
   stats.offload = counters_;
   stats.offload.no_room = tree_->counters().refused;
-  if (storage_ != nullptr) stats.levels.push_back(&storage_->level());
+  if (storage_ != nullptr) storage_->pages().report(stats);
 }
 
 // ---- steps

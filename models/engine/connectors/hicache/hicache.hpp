@@ -87,12 +87,15 @@ class Hicache final : public UnaskedConnector, public RadixTree::Copies {
     return under_way_ == 0 && (storage_ == nullptr || storage_->idle());
   }
   std::uint32_t tiers() const override {
-    return path_ == nullptr ? 0 : storage_ == nullptr ? 1 : 2;
+    if (path_ == nullptr) return 0;
+    return 1 + (storage_ == nullptr ? 0 : storage_->pages().told_tiers());
   }
+  void on_finished(Handle h, bool held) override;
+  void on_withdrawn(const ActiveRequest& r, Time now) override;
   TierLevel level(std::uint32_t tier) const override;
   void report(EngineStats& stats) const override;
   void grow_blocks(std::uint32_t blocks) override {
-    if (storage_ != nullptr) storage_->grow_blocks(blocks);
+    if (storage_ != nullptr) storage_->pages().grow_blocks(blocks);
   }
   void check_drained() const override {
     if (storage_ != nullptr) storage_->check_drained();

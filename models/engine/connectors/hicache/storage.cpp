@@ -11,17 +11,13 @@ namespace {
 
 // cache_controller.py, storage_batch_size
 constexpr std::size_t kBatchPages = 128;
-// Of the device, where there is one of each at most.
-constexpr std::uint32_t kReadJob = 0;
-constexpr std::uint32_t kWriteJob = 1;
 
 }  // namespace
 
-HicacheStorage::HicacheStorage(const Environment& environment, const LevelConfig& config)
-    : env_(environment),
-      level_({env_.queue, env_.network, env_.observer, *this, env_.pages, env_.context, env_.shared,
-              env_.global},
-             config) {}
+HicacheStorage::HicacheStorage(const Environment& environment, std::unique_ptr<PageStorage> pages)
+    : env_(environment), pages_(std::move(pages)) {
+  pages_->attach(*this);
+}
 
 // ---- writing
 // -------------------------------------------------------------------------------------
@@ -33,14 +29,13 @@ void HicacheStorage::back_up(Node node, std::uint32_t pages) {
   b.at = 0;
   b.pages.clear();
   env_.tree.append_pages(node, pages, b.pages);
-  for (BlockId& page : b.pages) page = level_.name_of(page);
+  for (BlockId& page : b.pages) page = pages_->name_of(page);
   env_.tree.guard(node);
   to_write_.push_back(op);
   write_on();
 }
 
 void HicacheStorage::write_on() {
-  BlockStore& store = level_.store();
   while (!writing_ && !to_write_.empty()) {
     Backup& b = backups_[to_write_.front()];
     if (b.at == b.pages.size()) {
@@ -49,28 +44,11 @@ void HicacheStorage::write_on() {
       to_write_.pop_front();
       continue;
     }
-    batch_.clear();
-    const std::size_t end = std::min(b.at + kBatchPages, b.pages.size());
-    for (; b.at < end; ++b.at) {
-      if (!store.place(b.pages[b.at]).here()) batch_.push_back(b.pages[b.at]);
-    }
-    if (batch_.empty()) continue;
-    if (batch_.size() > store.capacity() || !store.make_room(batch_, {}, access())) {
-      level_.counters.no_room += batch_.size();
-      continue;
-    }
-    write_slots_.clear();
-    store.begin_write(batch_, write_slots_);
-    writing_ = true;
-    ++level_.counters.cascades;
-    level_.submit(StorageOp::kWrite, kWriteJob,
-                  env_.page_bytes * static_cast<std::int64_t>(batch_.size()));
+    const std::size_t count = std::min(kBatchPages, b.pages.size() - b.at);
+    const auto batch = std::span<const BlockId>(b.pages).subspan(b.at, count);
+    b.at += count;
+    writing_ = pages_->begin_write(batch);
   }
-}
-
-void HicacheStorage::end_write() {
-  writing_ = false;
-  level_.store().end_write(write_slots_, access());
 }
 
 // ---- reading ahead
@@ -80,7 +58,7 @@ std::uint32_t& HicacheStorage::prefetch_of(Handle h) {
   const auto index = static_cast<std::size_t>(h);
   if (prefetch_of_.size() <= index) {
     prefetch_of_.resize(index + 1, kNone);
-    fetched_.resize(index + 1, 0);
+    fetched_.resize(index + 1);
   }
   return prefetch_of_[index];
 }
@@ -88,7 +66,7 @@ std::uint32_t& HicacheStorage::prefetch_of(Handle h) {
 void HicacheStorage::prefetch(Handle h, PageChain chain, std::uint32_t tokens,
                               const RadixTree::Match& match) {
   std::uint32_t& place = prefetch_of(h);
-  fetched_[static_cast<std::size_t>(h)] = 0;
+  fetched_[static_cast<std::size_t>(h)].clear();
   // Else what lies on the device would have to be locked. Copies begin at the root, so that the
   // last node has one too.
   if (!env_.tree.copied(match.device)) return;
@@ -99,8 +77,8 @@ void HicacheStorage::prefetch(Handle h, PageChain chain, std::uint32_t tokens,
   if (tokens_of(pages) < least || tokens_of(occupied_) >= limit) return;
   const Node anchor = match.last;
   env_.tree.guard(anchor);
-  pages = env_.tree.reserve_host(pages, static_cast<std::uint32_t>(
-                                            (least + env_.page_tokens - 1) / env_.page_tokens));
+  pages = env_.tree.reserve_host(
+      pages, static_cast<std::uint32_t>((least + env_.page_tokens - 1) / env_.page_tokens));
   if (pages == 0) return env_.tree.unguard(anchor);
   occupied_ += pages;
 
@@ -114,11 +92,10 @@ void HicacheStorage::prefetch(Handle h, PageChain chain, std::uint32_t tokens,
   ++p.epoch;
   p.stopped = p.failed = p.left = false;
   p.pages.clear();
+  p.tiers.clear();
   append_pages(chain, from, pages, p.pages);
-  for (BlockId& page : p.pages) page = level_.name_of(page);
-  const auto lacking = std::find_if_not(p.pages.begin(), p.pages.end(),
-                                        [&](BlockId page) { return level_.holds(page); });
-  p.pages.erase(lacking, p.pages.end());
+  for (BlockId& page : p.pages) page = pages_->name_of(page);
+  p.pages.resize(pages_->ask(p.pages));
   if (tokens_of(p.pages.size()) < least) {
     revoked_.push_back(op);
     return;
@@ -126,45 +103,37 @@ void HicacheStorage::prefetch(Handle h, PageChain chain, std::uint32_t tokens,
   place = op;
   released_ += pages - p.pages.size();
   if (env_.rules.stop == PrefetchStop::kTimeout) {
-    env_.queue.schedule(p.issued + this->limit(p), Phase::kTransferDone, *this,
-                              {static_cast<std::uint16_t>(Kind::kTimeout), p.epoch, op});
+    env_.queue.schedule(p.issued + this->limit(p), Phase::kTransferDone, *this, {0, p.epoch, op});
   }
   to_read_.push_back(op);
   read_on();
 }
 
+/// What is to be read of it next.
+std::span<const BlockId> HicacheStorage::batch_of(const Prefetch& p) {
+  const std::size_t count = std::min<std::size_t>(kBatchPages, p.pages.size() - p.completed);
+  return std::span(p.pages).subspan(p.completed, count);
+}
+
 void HicacheStorage::read_on() {
-  BlockStore& store = level_.store();
   while (!reading_ && !to_read_.empty()) {
     Prefetch& p = prefetches_[to_read_.front()];
-    const std::size_t end = std::min(p.completed + kBatchPages, p.pages.size());
-    std::size_t at = p.completed;
-    read_slots_.clear();
-    for (; at < end && level_.holds(p.pages[at]); ++at) {
-      read_slots_.push_back(store.place(p.pages[at]).slot());
-    }
-    short_read_ = at < end;
-    if (read_slots_.empty()) {
-      p.failed = true;
-      leave(to_read_.front());
-      continue;
-    }
-    store.begin_read(read_slots_);
-    reading_ = true;
-    ++level_.counters.promotions;
-    level_.submit(StorageOp::kRead, kReadJob,
-                  env_.page_bytes * static_cast<std::int64_t>(read_slots_.size()));
+    reading_ = pages_->begin_read(batch_of(p));
+    if (reading_) return;
+    p.failed = true;
+    leave(to_read_.front());
   }
 }
 
 void HicacheStorage::end_read() {
   reading_ = false;
-  level_.store().end_read(read_slots_, access());
   const std::uint32_t op = to_read_.front();
   Prefetch& p = prefetches_[op];
+  const std::size_t wanted = batch_of(p).size();
+  const std::uint32_t came = pages_->end_read(p.tiers);
   if (!p.stopped) {
-    p.completed += static_cast<std::uint32_t>(read_slots_.size());
-    p.failed = short_read_;
+    p.completed += came;
+    p.failed = came < wanted;
   }
   if (p.stopped || p.failed || p.completed == p.pages.size()) leave(op);
 }
@@ -216,15 +185,21 @@ void HicacheStorage::stop(Handle h, PageChain chain) {
   env_.tree.give_host(p.completed - fresh);
   env_.tree.unguard(p.anchor);
   occupied_ -= p.reserved;
-  fetched_[static_cast<std::size_t>(h)] = fresh;
+  const auto met = p.tiers.begin() + (p.completed - fresh);
+  fetched_[static_cast<std::size_t>(h)].assign(met, met + fresh);
   p.stopped = true;
   ++p.epoch;
   if (p.left) prefetches_.release(op);
 }
 
-std::uint32_t HicacheStorage::take_fetched(Handle h) {
+PageStorage::ByTier HicacheStorage::take_fetched(Handle h, std::uint32_t loaded) {
+  PageStorage::ByTier out{};
   const auto index = static_cast<std::size_t>(h);
-  return index < fetched_.size() ? std::exchange(fetched_[index], 0) : 0;
+  if (index >= fetched_.size()) return out;
+  std::vector<std::uint8_t>& from = fetched_[index];
+  for (std::size_t i = 0; i < std::min<std::size_t>(from.size(), loaded); ++i) ++out[from[i]];
+  from.clear();
+  return out;
 }
 
 void HicacheStorage::drain() {
@@ -244,23 +219,16 @@ void HicacheStorage::drain() {
 // ---- what ends
 // -----------------------------------------------------------------------------------
 
-void HicacheStorage::on_level_progress(std::uint32_t job) {
-  if (!read_ended_ && !write_ended_) {
-    env_.queue.schedule(env_.queue.now(), Phase::kTransferDone, *this,
-                              {static_cast<std::uint16_t>(Kind::kEnded), 0, 0});
-  }
-  (job == kReadJob ? read_ended_ : write_ended_) = true;
-  level_.ended().clear();
-}
-
 void HicacheStorage::on_event(EventPayload payload) {
-  if (static_cast<Kind>(payload.kind) == Kind::kEnded) return end_batches();
   if (prefetches_[payload.subject].epoch == payload.epoch) env_.waiter.on_transfer_progress();
 }
 
-void HicacheStorage::end_batches() {
-  if (std::exchange(read_ended_, false)) end_read();
-  if (std::exchange(write_ended_, false)) end_write();
+void HicacheStorage::on_batches_ended(bool read, bool write) {
+  if (read) end_read();
+  if (write) {
+    writing_ = false;
+    pages_->end_write();
+  }
   read_on();
   write_on();
   env_.waiter.on_transfer_progress();
@@ -268,7 +236,7 @@ void HicacheStorage::end_batches() {
 
 void HicacheStorage::check_drained() const {
   KV_ASSERT(to_read_.empty() && to_write_.empty(), "storage has something left to do");
-  if (!level_.shared()) level_.store().check_drained();
+  pages_->check_drained();
 }
 
 }  // namespace spillway

@@ -8,41 +8,36 @@
 // over while it may not.
 //
 // Model: whether pages are there is known at once; what ends at one instant is seen together, reads
-// before writes; the least recently used page leaves.
+// before writes.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
-#include "models/engine/connectors/level.hpp"
+#include "models/engine/connectors/hicache/page_storage.hpp"
 #include "models/engine/stores/radix_tree.hpp"
 #include "models/releases/sglang_config.hpp"
 #include "models/requests/active_request.hpp"
 #include "models/requests/transfer_waiter.hpp"
+#include "sim/event_queue.hpp"
 #include "sim/ring_queue.hpp"
 #include "sim/slab.hpp"
 
 namespace spillway {
 
-class HicacheStorage final : private LevelListener, private EventHandler {
+class HicacheStorage final : private PageListener, private EventHandler {
  public:
   struct Environment {
     EventQueue& queue;
-    Network& network;
-    Observer& observer;
-    std::uint32_t pages;  ///< ids of pages stay below or equal
-    EvictionContext context;
-    SharedStores* shared = nullptr;  ///< where the storage is
-    GlobalNames global{};
     TransferWaiter& waiter;
     RadixTree& tree;
     const PrefetchRules& rules;
     std::uint32_t page_tokens;
-    Bytes page_bytes;
     std::uint64_t host_pages;
   };
-  HicacheStorage(const Environment& environment, const LevelConfig& config);
+  HicacheStorage(const Environment& environment, std::unique_ptr<PageStorage> pages);
 
   /// The `pages` pages that end with `node` have come to host memory.
   void back_up(RadixTree::Node node, std::uint32_t pages);
@@ -52,15 +47,14 @@ class HicacheStorage final : private LevelListener, private EventHandler {
   bool admits(Handle h, PageChain chain);
   /// The request leaves the queue, or is dropped: what it has on its way may stop.
   void stop(Handle h, PageChain chain);
-  /// Pages that came from here for the request, once.
-  std::uint32_t take_fetched(Handle h);
+  /// Of the `loaded` pages of the request those that came from here, by tier; once.
+  PageStorage::ByTier take_fetched(Handle h, std::uint32_t loaded);
   /// Takes note of what has ended (check_hicache_events).
   void drain();
 
   bool idle() const { return !reading_ && !writing_; }
-  Level& level() { return level_; }
-  const Level& level() const { return level_; }
-  void grow_blocks(std::uint32_t blocks) { level_.grow_blocks(blocks); }
+  PageStorage& pages() { return *pages_; }
+  const PageStorage& pages() const { return *pages_; }
   void check_drained() const;
 
  private:
@@ -74,9 +68,10 @@ class HicacheStorage final : private LevelListener, private EventHandler {
   };
   struct Prefetch {
     Node anchor = RadixTree::kRoot;
-    std::uint32_t from = 0;      ///< the first page of the request's chain
-    std::uint32_t reserved = 0;  ///< host pages
-    std::vector<BlockId> pages;  ///< that storage has
+    std::uint32_t from = 0;           ///< the first page of the request's chain
+    std::uint32_t reserved = 0;       ///< host pages
+    std::vector<BlockId> pages;       ///< that storage has
+    std::vector<std::uint8_t> tiers;  ///< of those completed, at least
     std::uint32_t completed = 0;
     Time issued{};
     std::uint16_t epoch = 0;
@@ -84,14 +79,11 @@ class HicacheStorage final : private LevelListener, private EventHandler {
     bool failed = false;   ///< pages had gone meanwhile
     bool left = false;     ///< by the reader
   };
-  enum class Kind : std::uint16_t { kEnded, kTimeout };
 
-  void on_level_read(std::uint32_t, bool) override {}
-  void on_level_progress(std::uint32_t job) override;
-  void on_event(EventPayload payload) override;
-  void end_batches();
+  void on_batches_ended(bool read, bool write) override;
+  void on_event(EventPayload payload) override;  ///< a time-out
   void end_read();
-  void end_write();
+  static std::span<const BlockId> batch_of(const Prefetch& p);
   void read_on();
   void write_on();
   void leave(std::uint32_t op);
@@ -99,25 +91,18 @@ class HicacheStorage final : private LevelListener, private EventHandler {
   Duration limit(const Prefetch& p) const;
   std::uint64_t tokens_of(std::uint64_t pages) const { return pages * env_.page_tokens; }
   std::uint32_t& prefetch_of(Handle h);
-  Access access() const { return {env_.queue.now(), RequestId{}}; }
 
   Environment env_;
-  Level level_;
+  std::unique_ptr<PageStorage> pages_;
   Slab<Prefetch> prefetches_;
   Slab<Backup> backups_;
-  std::vector<std::uint32_t> prefetch_of_;  ///< by handle
-  std::vector<std::uint32_t> fetched_;      ///< pages, by handle
-  std::uint64_t occupied_ = 0;              ///< pages reserved by those that are not stopped
-  RingQueue<std::uint32_t> to_read_;        ///< the front one is being read
+  std::vector<std::uint32_t> prefetch_of_;          ///< by handle
+  std::vector<std::vector<std::uint8_t>> fetched_;  ///< tiers of pages, by handle
+  std::uint64_t occupied_ = 0;        ///< pages reserved by those that are not stopped
+  RingQueue<std::uint32_t> to_read_;  ///< the front one is being read
   RingQueue<std::uint32_t> to_write_;
-  std::vector<SlotId> read_slots_;  ///< of the batch under way
-  std::vector<SlotId> write_slots_;
-  std::vector<BlockId> batch_;  ///< scratch
   bool reading_ = false;
   bool writing_ = false;
-  bool short_read_ = false;   ///< the batch that is read lacks pages
-  bool read_ended_ = false;   ///< at this instant
-  bool write_ended_ = false;
   // For drain():
   std::vector<std::uint32_t> revoked_;
   std::vector<Node> written_;

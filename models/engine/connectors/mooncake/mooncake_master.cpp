@@ -12,7 +12,7 @@ void MooncakeClock::arm(Time at) {
   if (at == Time::max() || (armed_ && at >= at_)) return;
   armed_ = true;
   at_ = at;
-  queue_.schedule(at, Phase::kStepDone, Settlement::kTicksRank, *this, {kTick, 0, ++epoch_});
+  queue_.schedule(at, order_.phase, order_.ticks, *this, {kTick, 0, ++epoch_});
 }
 
 void MooncakeClock::queue_turn(RequestId request, StoreClient& client, Handle h) {
@@ -34,7 +34,7 @@ void MooncakeClock::on_event(EventPayload payload) {
 
 void MooncakeClock::tick() {
   for (MooncakeMaster* master : masters_) master->tick(unfinished_ > 0);
-  if (unfinished_ == 0 || queue_.empty()) return;  // nothing that is left asks for anything
+  if (queue_.empty()) return;  // nothing that is left asks for anything
   for (MooncakeMaster* master : masters_) arm(master->next());
 }
 
@@ -54,7 +54,11 @@ void MooncakeClock::next_turn() {
 
 MooncakeMaster::MooncakeMaster(const MooncakeConfig& config, const MooncakeStore::Size& size,
                                const Place& place, const PortConfig* ssd)
-    : queue_(place.queue), observer_(place.observer), clock_(place.clock), store_(config, size) {
+    : queue_(place.queue),
+      observer_(place.observer),
+      clock_(place.clock),
+      tier_(place.tier),
+      store_(config, size) {
   clock_.join(*this);
   if (!config.offload || ssd == nullptr) return;
   PortListener& self = *this;  // a private base, which make_unique does not see
@@ -75,21 +79,22 @@ void MooncakeMaster::look() {
     const std::int64_t every = store_.config().check.count();
     check_ = time_at((nanoseconds_of(queue_.now()) / every + 1) * every);
   }
-  tell(1, store_.replicas());
-  if (port_ != nullptr) tell(2, store_.on_ssd());
+  tell(0, store_.replicas());
+  if (port_ != nullptr) tell(1, store_.on_ssd());
 }
 
 /// Tiers tell of blocks that come and go; what was counted is told at the end of the run.
-void MooncakeMaster::tell(std::uint32_t tier, std::uint32_t held) {
-  std::uint32_t& told = told_[tier - 1];
+void MooncakeMaster::tell(std::uint32_t place, std::uint32_t held) {
+  std::uint32_t& told = told_[place];
   if (told == held) return;
-  observer_.on_tier_change({queue_.now(), tier, held > told ? held - told : 0,
+  observer_.on_tier_change({queue_.now(), tier_ + place, held > told ? held - told : 0,
                             held < told ? told - held : 0, held, held});
   told = held;
 }
 
 Time MooncakeMaster::next() {
-  return std::min({store_.next_expiry(), heartbeat_, check_});
+  const Time expiry = store_.next_expiry();
+  return clock_.serving() ? std::min({expiry, heartbeat_, check_}) : expiry;
 }
 
 void MooncakeMaster::tick(bool serving) {
@@ -127,6 +132,24 @@ void MooncakeMaster::start_write() {
   } else {
     port_->submit(StorageOp::kWrite, 0, writing_[written_].bytes);
   }
+}
+
+void MooncakeMaster::report(std::span<ChunkTierStats> tiers) const {
+  const MooncakeCounters& c = store_.counters();
+  ChunkTierStats& memory = tiers[0];
+  memory.ticks = c.checks;
+  memory.idle_ticks = c.idle_checks;
+  memory.stored = c.stored;
+  memory.evicted = c.evicted;
+  memory.held = store_.replicas();
+  memory.peak_bytes = c.peak_bytes;
+  if (tiers.size() < 2) return;
+  ChunkTierStats& ssd = tiers[1];
+  ssd.stored = c.ssd_stored;
+  ssd.evicted = c.ssd_evicted;
+  ssd.refused = c.ssd_refused();
+  ssd.held = store_.on_ssd();
+  ssd.peak_bytes = c.ssd_peak_bytes;
 }
 
 void MooncakeMaster::on_port_done(StorageOp, std::uint32_t) {

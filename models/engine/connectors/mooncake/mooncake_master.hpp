@@ -8,12 +8,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "models/engine/connectors/chunks/tier_port.hpp"
 #include "models/engine/stores/mooncake_store.hpp"
 #include "models/requests/active_request.hpp"
+#include "models/requests/engine_stats.hpp"
 #include "sim/observer.hpp"
 #include "sim/shared_things.hpp"
 
@@ -33,7 +35,8 @@ class StoreClient {
 /// One for all masters of a simulation.
 class MooncakeClock final : public SharedThing, public EventHandler {
  public:
-  MooncakeClock(EventQueue& queue, std::uint32_t requests) : queue_(queue), unfinished_(requests) {}
+  MooncakeClock(EventQueue& queue, std::uint32_t requests, const InstantOrder& order)
+      : queue_(queue), order_(order), unfinished_(requests) {}
 
   void join(MooncakeMaster& master) { masters_.push_back(&master); }
   /// Something happens at `at`, which is not over.
@@ -41,6 +44,7 @@ class MooncakeClock final : public SharedThing, public EventHandler {
   /// The request's turn comes at this instant, behind all that happens by the clock.
   void queue_turn(RequestId request, StoreClient& client, Handle h);
   void on_request_end() { --unfinished_; }
+  bool serving() const { return unfinished_ > 0; }
   void on_event(EventPayload payload) override;
 
  private:
@@ -54,6 +58,7 @@ class MooncakeClock final : public SharedThing, public EventHandler {
   void next_turn();
 
   EventQueue& queue_;
+  InstantOrder order_;
   std::uint32_t unfinished_;
   std::vector<MooncakeMaster*> masters_;
   bool armed_ = false;
@@ -70,6 +75,7 @@ class MooncakeMaster final : public SharedThing, private PortListener {
     Settlement& settlement;
     Observer& observer;  ///< told what the tiers hold
     MooncakeClock& clock;
+    std::uint32_t tier = 1;  ///< the memory, as observers know it; the SSD follows
   };
   /// `ssd`: the way there; null: none.
   MooncakeMaster(const MooncakeConfig& config, const MooncakeStore::Size& size, const Place& place,
@@ -81,8 +87,10 @@ class MooncakeMaster final : public SharedThing, private PortListener {
   void changed();
   /// What is due at this instant; `serving`: some request is unfinished.
   void tick(bool serving);
-  /// When something is due next; Time::max(): never.
+  /// When something is due next, behind the last request what ends by itself; Time::max(): never.
   Time next();
+  /// What the store itself did, into what its clients say of memory and SSD.
+  void report(std::span<ChunkTierStats> tiers) const;
 
  private:
   void on_port_done(StorageOp op, std::uint32_t job) override;
@@ -90,11 +98,12 @@ class MooncakeMaster final : public SharedThing, private PortListener {
   void beat();
   void end_write();
   void start_write();
-  void tell(std::uint32_t tier, std::uint32_t held);
+  void tell(std::uint32_t place, std::uint32_t held);
 
   EventQueue& queue_;
   Observer& observer_;
   MooncakeClock& clock_;
+  std::uint32_t tier_;
   MooncakeStore store_;
   std::unique_ptr<TierPort> port_;  ///< where there is an SSD
   std::vector<MooncakeStore::Bucket> writing_;
