@@ -95,6 +95,16 @@ TEST_CASE("settings that AIBrix cannot have are refused by name", "[scenarios]")
           "expected dram");
 }
 
+TEST_CASE("aibrix is vLLM 0.23 without asynchronous scheduling", "[scenarios]") {
+  const EngineConfig here = engine_defaults(find_preset("aibrix", {}), nullptr);
+  const EngineConfig vllm = engine_defaults(find_preset("vllm@0.23", {}), nullptr);
+  CHECK(here.is_aibrix());
+  for (const EngineSwitch& s : engine_switches()) {
+    INFO("switch: " << s.name);
+    CHECK(here.*s.member == (s.name != "async_scheduling" && vllm.*s.member));
+  }
+}
+
 TEST_CASE("a replica's own tier may be called so", "[scenarios]") {
   const Scenario s = scenario_with(
       {.more = R"(, {"name": "kv", "kind": "kv", "scope": "replica"})", .links = kL2Links});
