@@ -70,7 +70,7 @@ TEST_CASE("settings that AIBrix cannot have are refused by name", "[scenarios]")
     FAIL("accepted: " << words);
   };
   refused({.engine = R"(, "async_scheduling": true)"}, "async_scheduling");
-  refused({.engine = R"(, "load": "async")"}, "engine.load");
+  refused({.engine = R"(, "load": "barrier")"}, "engine.load");
   refused({.engine = R"(, "residency": "streaming")"}, "residency");
   refused({.engine = R"(, "pipeline_parallel_size": 2)"}, "pipeline_parallel_size");
   refused({.engine = R"(, "offload_connector": "lmcache")"}, "offload_connector");
