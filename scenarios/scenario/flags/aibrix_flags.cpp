@@ -1,12 +1,12 @@
 // Sizes are in GiB of each rank; the rest are names of python/aibrix_kvcache/aibrix_kvcache/envs.py
 // (vllm-project/aibrix, 2026). Host memory of a pod: ranks x (capacity + 20 GiB), after issue 1154.
 #include "scenarios/scenario/flags/aibrix_flags.hpp"
-#include "scenarios/scenario/flags/engine_flags.hpp"
 
 #include <fmt/format.h>
 
 #include <string>
 
+#include "scenarios/scenario/flags/engine_flags.hpp"
 #include "scenarios/scenario/scenario.hpp"
 #include "scenarios/scenario/sections/tier.hpp"
 
