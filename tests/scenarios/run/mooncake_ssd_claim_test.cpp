@@ -10,7 +10,7 @@
 namespace spillway::test {
 namespace {
 
-constexpr std::uint32_t kRounds = 10;
+constexpr std::uint32_t kRounds = 9;  // the tenth is longer than the model's context
 constexpr std::uint32_t kTurn = 4'096 + 1;  // a question and its answer
 
 struct Round {
@@ -37,7 +37,9 @@ std::array<Round, kRounds> rounds_of(const std::vector<std::string>& assignments
   simulate(scenario, open_workload(scenario, {}), options);
   std::array<Round, kRounds> out{};
   for (const RequestRecord& r : journal.requests) {
-    Round& round = out.at((r.input_tokens + 1) / kTurn - 1);
+    const std::uint32_t number = (r.input_tokens + 1) / kTurn - 1;
+    if (number == kRounds) continue;
+    Round& round = out.at(number);
     round.asked += r.input_tokens;
     round.found += std::accumulate(r.cached_tokens.begin(), r.cached_tokens.end(), 0U);
     round.ttft_s += seconds_of(r.first_token - r.arrival);
