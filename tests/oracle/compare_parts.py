@@ -18,9 +18,10 @@ import sys
 from compare import HERE, compare_all, different_rows, rows_of, run_spillway, seeds_of
 
 CASES = {"lmcache": "lmcache-", "lmcache_mp": "lmcache-mp-", "llmd": "llmd-", "hybrid": "hybrid-", "sglang": "sglang-",
-         "sglang_l3": "sglang-l3-", "trtllm": "trtllm-", "trtllm_v2": "trtllm-v2-",
+         "sglang_l3": "sglang-l3-", "sglang_mc": "sglang-mc-",
+         "trtllm": "trtllm-", "trtllm_v2": "trtllm-v2-",
          "kvbm": "kvbm-", "mooncake": "mooncake-", "aibrix": "aibrix-", "flexkv": "flexkv-"}
-ORACLES = {"sglang_l3": "sglang"}                              # of parts that share one
+ORACLES = {"sglang_l3": "sglang", "sglang_mc": "sglang"}      # of parts that share one
 
 
 def oracle(part, scenario, rows, totals):

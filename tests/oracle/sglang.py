@@ -4,7 +4,8 @@
 "§3" is a section of engines/decisions-sglang.md, "§5.7" rule 7 of its section 5, "S3" item 3 of
 AMBIGUITIES_SGLANG.md, "L4" rule L4 there; "§10.15" is item 15 of section 10 of
 engines/vllm-lmcache-llmd.md. The tree is in sglang_tree.py, the forming of batches in sglang_batch.py,
-storage behind host memory in sglang_storage.py. Times are integer nanoseconds.
+storage behind host memory in sglang_storage.py, Mooncake Store as storage and several replicas in
+sglang_mooncake.py. Times are integer nanoseconds.
 
     python3 sglang.py SCENARIO.json [--requests OUT.csv] [--totals OUT.json]
 """
@@ -16,6 +17,7 @@ from fleet import decimal, main, rows
 from parts import Link, ceil_div, size_of
 from scenario import load
 from sglang_batch import NANO, EngineDead, Former
+from sglang_mooncake import Fleet, Mooncake, Pool, is_mooncake
 from sglang_storage import ISSUED_AT_PASS, Prefetcher, Storage, Write, nanoseconds
 from sglang_tree import Tree
 
@@ -68,10 +70,14 @@ class Config:
         self.link_names = [link["name"] for link in scenario.get("links", [])]
         if self.hicache:
             tier, *storage = self.tiers
-            assert tier["name"] == "dram" and len(storage) <= (self.policy != "write_back")
+            assert tier["name"] == "dram" and (self.policy != "write_back" or not storage)
+            assert len(storage) <= 1 + is_mooncake(storage)    # L11
             self.host_pages = self.pages_of(tier, decimal(e.get("hicache_ratio", 2)))
             ends = {(link["from"], link["to"]): link for link in scenario["links"]}
             self.down, self.up = ends["hbm", "dram"], ends["dram", "hbm"]
+
+        self.replicas = scenario.get("fleet", {}).get("replicas", 1)
+        assert self.replicas == 1 or is_mooncake(self.tiers[1:])
 
         w = scenario["workload"]
         self.trace_B = w.get("block_tokens", 512)
@@ -110,7 +116,8 @@ class Transfer:
 
 
 class Engine(Former, Prefetcher):
-    def __init__(self, cfg, requests):
+    def __init__(self, cfg, requests, numbers, pool=None):
+        """`numbers`: page identity -> small number; `pool`: its Mooncake Store."""
         self.cfg, self.requests = cfg, requests
         self.now = 0
         self.tree = Tree(cfg, self)
@@ -119,30 +126,23 @@ class Engine(Former, Prefetcher):
             self.down, self.up = Link(cfg.down), Link(cfg.up)
         self.seen = self.tree.seen
         self.storage, self.revoked, self.occupied = None, [], 0        # L4: prefetches; tokens
-        for tier in cfg.tiers[1:]:
+        if pool:                                               # L11
+            self.storage = Mooncake(pool, self.seen)
+        for tier in cfg.tiers[1:] if not pool else ():
             capacity = None if tier.get("capacity", "inf") == "inf" else cfg.pages_of(tier, None)
-            self.storage = Storage(capacity, tier["device"], cfg.p * cfg.kv_bytes, self.seen)
+            self.storage = Storage(tier["name"], capacity, tier["device"], cfg.p * cfg.kv_bytes, self.seen)
         self.running, self.waiting = [], []                    # §3, state
         self.chunked, self.full = None, False
         self.slots = 0                                         # held by unfinished requests
         self.rho = cfg.rho0
         self.last = None                                       # the batch that the last pass formed
         self.steps = 0
-        numbers = {}                                           # page identity -> small number
         for r in requests:
             r.numbers, r.page_keys = numbers, []
             r.out = r.kv = 0                                   # answers so far; tokens allocated
             r.node, r.own_from = None, 0                       # locked node, pages of its path
-            r.prefetch, r.fetched = None, 0                    # L6
+            r.prefetch, r.fetched = None, []                   # L6
             r.cached = {tier["name"]: 0 for tier in cfg.tiers}
-        if cfg.closed_loop:                                    # §10.15
-            self.unsent = deque(requests)
-            first = min(cfg.concurrency, len(requests))
-            self.to_arrive = deque((0, self.unsent.popleft()) for _ in range(first))
-        else:
-            self.unsent = deque()
-            at = [(math.floor(r.trace_ms * 10**6 / cfg.speed), r.id, r) for r in requests]
-            self.to_arrive = deque((time, r) for time, _, r in sorted(at, key=lambda x: x[:2]))
 
     # ---------------------------------------------------------------- arrivals and ends
 
@@ -173,7 +173,8 @@ class Engine(Former, Prefetcher):
         if status == "completed":
             r.finish = at
         if self.unsent:                                        # §10.15: the successor arrives at that instant
-            self.to_arrive.append((at, self.unsent.popleft()))
+            other = self.unsent.popleft()
+            self.peers[other.id % len(self.peers)].to_arrive.append((at, other))
 
     # ---------------------------------------------------------------- transfers
 
@@ -290,7 +291,8 @@ class Engine(Former, Prefetcher):
         if self.storage:
             self.storage.advance(self.now)
 
-    def run(self):
+    def life(self):
+        """Yields the end of the batch that it awaits, or None: it sleeps until next_event()."""
         empty = 0
         try:
             while True:
@@ -305,20 +307,27 @@ class Engine(Former, Prefetcher):
                 done = in_flight if self.cfg.overlap else batch
                 self.last = batch
                 if done:                                       # §6: await and process
-                    self.move_to(done.end)
+                    yield done.end
                     self.results(done)
                 if CHECK:
                     self.tree.check(self.owned(), *self.storage_guards())
                 empty = 0 if batch else empty + 1
                 if empty >= PASSES:
-                    then = self.next_event()
-                    if then is None:
-                        break
-                    self.tick(then)
+                    yield None
                     empty = AFTER_SLEEP
         except EngineDead:
             self.steps -= in_flight is not None                # S5: it never ends
             self.die()
+
+    def run(self):
+        """The only engine."""
+        for until in self.life():
+            until = self.next_event() if until is None else until
+            if until is None:
+                break
+            self.move_to(until)
+
+    def close(self):
         for r in self.requests:
             if r.status is None:
                 r.status, r.reason = "stuck", "deadlock"
@@ -344,26 +353,62 @@ class Engine(Former, Prefetcher):
             self.end(r, "failed", "engine_dead", r.arrival)
 
 
-def totals(engine):
-    cfg, requests = engine.cfg, engine.requests
+def engines_of(cfg, requests):
+    """One for each replica, and their Mooncake Stores (L11)."""
+    pools, numbers, count = [], {}, cfg.replicas
+    if is_mooncake(cfg.tiers[1:]):
+        shared = cfg.tiers[1].get("scope") == "cluster"
+        pools = [Pool(cfg.tiers[1:], cfg.p * cfg.kv_bytes) for _ in range(1 if shared else count)]
+    engines = [Engine(cfg, requests[i::count], numbers, pools[i % len(pools)] if pools else None) for i in range(count)]
+    for pool in pools:
+        pool.unfinished = lambda: any(r.status is None for r in requests)
+    unsent = deque()
+    if cfg.closed_loop:                                        # §10.15
+        unsent = deque(requests)
+        at = [(0, unsent.popleft()) for _ in range(min(cfg.concurrency, len(requests)))]
+    else:
+        at = sorted((math.floor(r.trace_ms * 10**6 / cfg.speed), r.id) for r in requests)
+        at = [(time, requests[i]) for time, i in at]
+    for engine in engines:
+        engine.peers, engine.unsent, engine.to_arrive = engines, unsent, deque()
+    for time, r in at:
+        engines[r.id % count].to_arrive.append((time, r))
+    return engines, pools
+
+
+def totals(cfg, requests, engines, pools):
+    def total(of):
+        return sum(of(engine) for engine in engines)
     t = {s: sum(r.status == s for r in requests) for s in ("completed", "failed", "rejected", "stuck")}
-    t["steps"] = engine.steps
+    t["steps"] = total(lambda e: e.steps)
     t["preemptions"] = sum(r.preemptions for r in requests)
     if cfg.hicache:
-        t["dram_stored"], t["dram_evictions"] = engine.tree.stored, engine.tree.host_evictions
-        for tier in cfg.tiers[1:]:
-            t[f"{tier['name']}_stored"] = engine.storage.stored
-            t[f"{tier['name']}_evictions"] = engine.storage.evictions
-        for spec, link in ((cfg.down, engine.down), (cfg.up, engine.up)):
-            t[f"link_{spec['name']}_jobs"], t[f"link_{spec['name']}_bytes"] = link.jobs, link.bytes
+        t["dram_stored"] = total(lambda e: e.tree.stored)
+        t["dram_evictions"] = total(lambda e: e.tree.host_evictions)
+        for tier in cfg.tiers[1:] if not pools else ():
+            t[f"{tier['name']}_stored"] = total(lambda e: e.storage.stored)
+            t[f"{tier['name']}_evictions"] = total(lambda e: e.storage.evictions)
+        for name, counts, keys in (x for pool in pools for x in pool.totals()):              # L14
+            for what, value in (*vars(counts).items(), ("end_keys", keys)):
+                t[f"{name}_{what}"] = t.get(f"{name}_{what}", 0) + value
+        for spec, link in ((cfg.down, lambda e: e.down), (cfg.up, lambda e: e.up)):
+            t[f"link_{spec['name']}_jobs"] = total(lambda e: link(e).jobs)
+            t[f"link_{spec['name']}_bytes"] = total(lambda e: link(e).bytes)
     return t
 
 
 def simulate(path):
     cfg, requests = load(path, Config)
-    engine = Engine(cfg, requests)
-    engine.run()
-    return cfg, requests, totals(engine)
+    engines, pools = engines_of(cfg, requests)
+    if len(engines) == 1:
+        engines[0].run()
+    else:
+        Fleet(engines).run()
+    for engine in engines:
+        engine.close()
+    for pool in pools:
+        pool.finish()
+    return cfg, requests, totals(cfg, requests, engines, pools)
 
 
 if __name__ == "__main__":

@@ -326,11 +326,12 @@ class Former:
             if r.scheduled is None:
                 r.scheduled = self.now                         # §7: flushes included
                 r.cached_hbm, loaded = r.found
-                if self.storage:                               # L9
-                    fetched = min(loaded, r.fetched * p)
-                    r.cached[self.cfg.tiers[1]["name"]] = fetched
-                    loaded -= fetched
-                    self.seen["cached tokens of storage"] += fetched > 0
+                fetched = r.fetched[:loaded // p]              # L9; L14: the first ones of the new node
+                for name in fetched:
+                    r.cached[name] += p
+                loaded -= len(fetched) * p
+                self.seen["cached tokens of storage"] += bool(fetched)
+                self.seen["cached tokens of several tiers"] += len(set(fetched)) > 1
                 if self.cfg.tiers:
                     r.cached["dram"] = loaded
         self.seen["prefill"] += 1

@@ -30,6 +30,7 @@ class Prefetch:
     def __init__(self, anchor, keys, issued):
         self.anchor, self.keys, self.issued = anchor, keys, issued
         self.hits = self.completed = 0
+        self.sources = []                                      # tiers that the completed pages come from
         self.deadline = None
         self.early = self.left = self.stopped = False          # fewer pages than the batch; the reader's done; L6
 
@@ -39,28 +40,104 @@ class Batch:
         self.op, self.keys, self.end = op, keys, end
 
 
-class Storage:
-    def __init__(self, capacity, device, page_bytes, seen):
-        self.capacity, self.page_bytes, self.seen = capacity, page_bytes, seen       # capacity None: inf
-        self.speed = {way: (decimal(device[f"{way}_latency_us"]) * 1000,
-                            size_of(device[f"{way}_bandwidth"].removesuffix("/s"))) for way in ("read", "write")}
-        self.pages = OrderedDict()                             # the least recently used first
+class Device:
+    """L10."""
+
+    def __init__(self, spec):
+        self.speed = {way: (decimal(spec[f"{way}_latency_us"]) * 1000,
+                            size_of(spec[f"{way}_bandwidth"].removesuffix("/s"))) for way in ("read", "write")}
+
+    def duration(self, way, pages, nbytes):
+        latency, bandwidth = self.speed[way]
+        return math.ceil(pages * latency) + math.ceil(nbytes * 10**9 / bandwidth)
+
+
+class Threads:
+    """An engine's reader and writer. A storage adds what they find, and how long it takes."""
+
+    def __init__(self, seen):
+        self.seen = seen
         self.writes, self.reads = deque(), deque()             # operations, the first one is under way
         self.writing = self.reading = None                     # batches
         self.ended, self.due = [], 0                           # for L7: writes, host pages
+
+    def busy(self):
+        return [batch for batch in (self.writing, self.reading) if batch]
+
+    # ---------------------------------------------------------------- L3: writing
+
+    def submit_write(self, op, now):
+        self.writes.append(op)
+        if not self.writing:
+            self.next_write(now)
+
+    def next_write(self, now):
+        self.writing = None
+        while self.writes:
+            op = self.writes[0]
+            if op.done == len(op.keys):
+                self.ended.append(self.writes.popleft())
+                continue
+            batch = op.keys[op.done:op.done + BATCH]
+            op.done += len(batch)
+            self.writing = self.begin_write(op, batch, now)
+            if self.writing:
+                return
+
+    # ---------------------------------------------------------------- L5: reading
+
+    def submit_read(self, op, now):
+        self.reads.append(op)
+        if not self.reading:
+            self.next_read(now)
+        else:
+            self.seen["read queued"] += 1
+
+    def next_read(self, now):
+        self.reading = None
+        while self.reads:
+            op = self.reads[0]
+            batch = op.keys[op.completed:min(op.completed + BATCH, op.hits)]
+            self.reading = self.begin_read(op, batch, now)
+            if self.reading:
+                return
+            self.seen["read: none there"] += 1
+            self.leave(op)
+
+    def end_read(self, batch):
+        op, came = batch.op, self.came(batch)
+        self.seen["read batch"] += 1
+        self.seen["read: second batch"] += op.completed > 0
+        self.seen["read: useless first batch"] += op.stopped and not op.completed
+        self.seen["read: useless later batch"] += op.stopped and op.completed > 0
+        if not op.stopped:
+            op.completed += len(came)
+            op.sources += came
+        if op.stopped or op.early or op.completed == op.hits:
+            self.leave(op)
+
+    def leave(self, op):
+        self.reads.popleft()
+        op.left = True
+        self.due += op.hits - op.completed
+
+
+class Storage(Threads):
+    """L2."""
+
+    def __init__(self, name, capacity, device, page_bytes, seen):
+        super().__init__(seen)
+        self.name, self.capacity, self.page_bytes = name, capacity, page_bytes       # capacity None: inf
+        self.device = Device(device)
+        self.pages = OrderedDict()                             # the least recently used first
         self.stored = self.evictions = 0
 
     def duration(self, way, pages):
-        """L10."""
-        latency, bandwidth = self.speed[way]
-        return math.ceil(pages * latency) + math.ceil(pages * self.page_bytes * 10**9 / bandwidth)
+        return self.device.duration(way, pages, pages * self.page_bytes)
 
     def leading(self, keys):
         """How many leading ones are there."""
         return next((i for i, key in enumerate(keys) if key not in self.pages), len(keys))
-
-    def busy(self):
-        return [batch for batch in (self.writing, self.reading) if batch]
 
     def advance(self, now):
         """All ends by now. At one instant (L2): a read, then a write, then what begins, reads first."""
@@ -79,26 +156,13 @@ class Storage:
 
     # ---------------------------------------------------------------- L2, L3: writing
 
-    def submit_write(self, op, now):
-        self.writes.append(op)
-        if not self.writing:
-            self.next_write(now)
-
-    def next_write(self, now):
-        self.writing = None
-        while self.writes:
-            op = self.writes[0]
-            if op.done == len(op.keys):
-                self.ended.append(self.writes.popleft())
-                continue
-            batch = op.keys[op.done:op.done + BATCH]
-            op.done += len(batch)
-            new = [key for key in batch if key not in self.pages]       # nothing is being written: one thread
-            self.seen["write: pages left out"] += len(new) < len(batch)
-            self.seen["write: nothing left"] += not new
-            if new and self.make_room(len(new)):
-                self.writing = Batch(op, new, now + self.duration("write", len(new)))
-                return
+    def begin_write(self, op, batch, now):
+        new = [key for key in batch if key not in self.pages]           # nothing is being written: one thread
+        self.seen["write: pages left out"] += len(new) < len(batch)
+        self.seen["write: nothing left"] += not new
+        if new and self.make_room(len(new)):
+            return Batch(op, new, now + self.duration("write", len(new)))
+        return None
 
     def make_room(self, pages):
         if self.capacity is None:
@@ -125,44 +189,20 @@ class Storage:
 
     # ---------------------------------------------------------------- L5: reading
 
-    def submit_read(self, op, now):
-        self.reads.append(op)
-        if not self.reading:
-            self.next_read(now)
-        else:
-            self.seen["read queued"] += 1
+    def begin_read(self, op, batch, now):
+        there = self.leading(batch)
+        op.early = there < len(batch)
+        self.seen["read: fewer than the batch"] += op.early
+        return Batch(op, batch[:there], now + self.duration("read", there)) if there else None
 
-    def next_read(self, now):
-        self.reading = None
-        while self.reads:
-            op = self.reads[0]
-            batch = op.keys[op.completed:min(op.completed + BATCH, op.hits)]
-            there = self.leading(batch)
-            op.early = there < len(batch)
-            self.seen["read: fewer than the batch"] += op.early
-            if there:
-                self.reading = Batch(op, batch[:there], now + self.duration("read", there))
-                return
-            self.seen["read: none there"] += 1
-            self.leave(op)
-
-    def end_read(self, batch):
-        op = batch.op
+    def came(self, batch):
         for key in batch.keys:
             self.pages.move_to_end(key)
-        self.seen["read batch"] += 1
-        self.seen["read: second batch"] += op.completed > 0
-        self.seen["read: useless first batch"] += op.stopped and not op.completed
-        self.seen["read: useless later batch"] += op.stopped and op.completed > 0
-        if not op.stopped:
-            op.completed += len(batch.keys)
-        if op.stopped or op.early or op.completed == op.hits:
-            self.leave(op)
+        return [self.name] * len(batch.keys)
 
-    def leave(self, op):
-        self.reads.popleft()
-        op.left = True
-        self.due += op.hits - op.completed
+    def verify(self):
+        assert self.capacity is None or len(self.pages) <= self.capacity
+        assert self.stored - self.evictions == len(self.pages)
 
 
 class Prefetcher:
@@ -228,7 +268,8 @@ class Prefetcher:
                   "stopped: partway" if op.completed else "stopped: no batch yet"] += 1
         self.seen["stopped: time-out"] += late and not op.left
         op.stopped, r.prefetch = True, None
-        r.fetched = self.tree.insert_host(op.anchor, op.keys[:op.completed])
+        new = self.tree.insert_host(op.anchor, op.keys[:op.completed])
+        r.fetched = op.sources[op.completed - new:]
         self.occupied -= len(op.keys) * self.cfg.p
         op.anchor.guards -= 1
         return True
@@ -257,7 +298,6 @@ class Prefetcher:
             return [], 0
         storage, live = self.storage, [r.prefetch for r in self.waiting if r.prefetch]
         assert self.occupied == sum(len(op.keys) for op in live + self.revoked) * self.cfg.p
-        assert storage.capacity is None or len(storage.pages) <= storage.capacity
-        assert storage.stored - storage.evictions == len(storage.pages)
+        storage.verify()
         taken = storage.due + sum(op.completed for op in live) + sum(op.hits - op.completed for op in storage.reads)
         return [op.anchor for op in live + self.revoked] + [op.node for op in [*storage.writes, *storage.ended]], taken
