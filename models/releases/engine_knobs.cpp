@@ -231,6 +231,19 @@ constexpr EngineKnobs kEngines[] = {
        {"whole prompt, beside running loads", "tests/oracle/scheduler.py"},
        {"last request; recompute; queue front", "tests/oracle/kvbm.py"},
        {"no slot: the copy is dropped", "tests/oracle/kvbm.py"}}}},
+    {"vLLM, FlexKV",
+     "preset flexkv, offload_connector flexkv",
+     {{{"block, in runs of a radix tree", "tests/oracle/flexkv.py"},
+       {"when a request completes, all tiers", "tests/oracle/flexkv.py"},
+       {"none", "tests/oracle/flexkv.py"},
+       {"inclusive; evictions move nothing down", "tests/oracle/flexkv.py"},
+       {"leading blocks, by way of host memory", "tests/oracle/flexkv.py"},
+       {"async: the request waits alone", "tests/oracle/flexkv.py"},
+       {"none", "tests/oracle/flexkv.py"},
+       {"tails by six orders; from 0.7 full", "tests/oracle/flexkv.py"},
+       {"whole prompt, beside running loads", "tests/oracle/scheduler.py"},
+       {"last request; recompute; queue front", "tests/oracle/flexkv.py"},
+       {"no slot: nothing is loaded", "tests/oracle/flexkv.py"}}}},
     {"Mooncake Store, client",
      "preset mooncake-client",
      {{{"object of one block", "tests/oracle/mooncake.py"},
@@ -243,9 +256,7 @@ constexpr EngineKnobs kEngines[] = {
        {"lease order; above 0.90, failed put", "tests/oracle/mooncake.py"},
        {"at arrival, uncontended", "tests/oracle/mooncake.py"},
        {"never", "tests/oracle/mooncake.py"},
-       {"lease over: the get fails", "tests/oracle/mooncake.py"}}}},
-
-};
+       {"lease over: the get fails", "tests/oracle/mooncake.py"}}}}};
 
 }  // namespace
 

@@ -64,6 +64,10 @@ def make_fleet(rng, scenario, rows):
         scenario["tiers"][1]["scope"] = "cluster"
         for ssd in scenario["tiers"][2:]:                       # a drive that engines wait for: bytes only
             ssd["device"]["read_latency_us"] = 0
+    workload = scenario["workload"]                             # the order of engines is left open (L14)
+    if workload.get("arrival") == "closed-loop":
+        del workload["concurrency"]
+        workload["arrival"] = "trace"
     if engine.get("schedule_policy") == "random":               # its words speak of one engine
         engine["schedule_policy"] = "lpm"
     few = len(rows)

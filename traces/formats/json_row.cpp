@@ -218,7 +218,7 @@ bool JsonRows::put_hints(std::string_view key, const JsonValue& value, TraceRow&
     if (pair.size() != 2)
       fail(key, fmt::format("expected {}, found {}", kExpected, describe(value)));
     enter(key, 0);
-    row.hints.poll_interval = Duration(time("", pair.at(0), kMilliseconds));
+    row.hints.poll_interval = Duration(this->time("", pair.at(0), kMilliseconds));
     leave();
     const JsonValue rounds = pair.at(1);
     if (!rounds.is<std::int64_t>() || std::int64_t(rounds) < 0 ||

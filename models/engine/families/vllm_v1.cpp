@@ -123,13 +123,14 @@ Assembly assemble_vllm_v1(const Site& site, EngineParts& parts) {
     base->load_choice.emplace();
   }
   Assembly out;
-  if (config.is_kvbm()) {
+  const bool attached = !parts.attached.empty();  // else its host memory has no room
+  if (attached && config.is_kvbm()) {
     auto kvbm = std::make_unique<KvbmConnector>(
         KvConnector::Environment{config, site.chains, site.requests, *base->pool, site.waiter},
         std::move(parts.attached), KvbmConnector::Place{site.queue, site.observer});
     out.moves = std::make_unique<KvbmMoves>(*kvbm);
     out.connector = std::move(kvbm);
-  } else if (config.is_flexkv()) {
+  } else if (attached && config.is_flexkv()) {
     auto flexkv = std::make_unique<FlexkvConnector>(
         KvConnector::Environment{config, site.chains, site.requests, *base->pool, site.waiter},
         std::move(parts.attached), FlexkvConnector::Place{site.queue, site.observer});

@@ -6,6 +6,7 @@
 
 #include <string>
 
+#include "scenarios/scenario/flags/engine_flags.hpp"
 #include "scenarios/scenario/scenario.hpp"
 #include "scenarios/scenario/sections/tier.hpp"
 
@@ -13,7 +14,6 @@ namespace spillway {
 
 namespace {
 
-constexpr double kGibBytes = 1 << 30;
 constexpr int kPodExtraGib = 20;
 
 std::string upper(std::string_view name) {
@@ -31,39 +31,41 @@ std::string gib_text(double gib) {
   return out;
 }
 
-void set(EngineFlags& out, std::string_view name, std::string_view value) {
+void set_variable(EngineFlags& out, std::string_view name, std::string_view value) {
   out.environment.push_back(fmt::format("AIBRIX_KV_CACHE_OL_{}={}", name, value));
 }
 
-void add_capacity(const Scenario& s, std::int64_t bytes, EngineFlags& out) {
-  const std::string gib = gib_text(static_cast<double>(bytes) / s.world() / kGibBytes);
-  set(out, "L1_CACHE_CAPACITY_GB", gib);
+void add_l1(const Scenario& s, std::int64_t bytes, EngineFlags& out) {
+  const std::string gib = gib_text(static_cast<double>(bytes) / s.world() / kGib);
+  set_variable(out, "L1_CACHE_CAPACITY_GB", gib);
   out.comments.push_back(
       fmt::format("AIBRIX_KV_CACHE_OL_L1_CACHE_CAPACITY_GB is in GiB (2^30), of each rank: {} "
                   "bytes / {} ranks = {}",
                   bytes, s.world(), gib));
-  out.comments.push_back(fmt::format("memory of the pod: about {} ranks x ({} + {} GiB) = {} GiB",
-                                     s.world(), gib, kPodExtraGib,
-                                     gib_text(static_cast<double>(bytes) / kGibBytes +
-                                              static_cast<double>(kPodExtraGib * s.world()))));
+  out.comments.push_back(fmt::format(
+      "memory of the pod: about {} ranks x ({} + {} GiB) = {} GiB", s.world(), gib, kPodExtraGib,
+      gib_text(static_cast<double>(bytes) / kGib + static_cast<double>(kPodExtraGib * s.world()))));
 }
 
 void add_l2(const TierChoice& tier, const AibrixConfig& c, EngineFlags& out) {
-  set(out, "L2_CACHE_BACKEND", "BACKEND_OF_" + tier.name);
+  set_variable(out, "L2_CACHE_BACKEND", "BACKEND_OF_" + tier.name);
   out.not_covered.push_back(
       fmt::format("what tier {} is: put its backend for BACKEND_OF_{}, for instance INFINISTORE",
                   tier.name, tier.name));
   out.not_covered.push_back(
       fmt::format("the size and the eviction of tier {}: its own", tier.name));
-  set(out, "L2_CACHE_INGESTION_TYPE", upper(kIngestions[static_cast<std::size_t>(c.ingestion)]));
-  set(out, "L2_CACHE_INGESTION_MAX_INFLIGHT_TOKENS", fmt::to_string(c.max_inflight_tokens));
-  set(out, "L2_CACHE_PER_TOKEN_TIMEOUT_MS", fmt::to_string(to_double(c.per_token_timeout_ms)));
+  set_variable(out, "L2_CACHE_INGESTION_TYPE",
+               upper(kIngestions[static_cast<std::size_t>(c.ingestion)]));
+  set_variable(out, "L2_CACHE_INGESTION_MAX_INFLIGHT_TOKENS",
+               fmt::to_string(c.max_inflight_tokens));
+  set_variable(out, "L2_CACHE_PER_TOKEN_TIMEOUT_MS",
+               fmt::to_string(to_double(c.per_token_timeout_ms)));
   if (static_cast<double>(floor_scaled(c.per_token_timeout_ms, 0)) !=
       to_double(c.per_token_timeout_ms)) {
     out.not_covered.emplace_back("per_token_timeout_ms: AIBrix takes whole milliseconds");
   }
-  set(out, "DOUBLE_GET_THRESHOLD",
-      fmt::format("{},{}", c.double_get_blocks, to_double(c.double_get_ratio)));
+  set_variable(out, "DOUBLE_GET_THRESHOLD",
+               fmt::format("{},{}", c.double_get_blocks, to_double(c.double_get_ratio)));
 }
 
 }  // namespace
@@ -71,14 +73,15 @@ void add_l2(const TierChoice& tier, const AibrixConfig& c, EngineFlags& out) {
 void add_aibrix_flags(const Scenario& s, std::int64_t bytes, EngineFlags& out) {
   const AibrixConfig& c = s.engine.aibrix;
   const AibrixConfig usual;
-  add_capacity(s, bytes, out);
-  set(out, "L1_CACHE_EVICTION_POLICY",
-      upper(kChunkOrders[static_cast<std::size_t>(s.tier->order)]));
+  add_l1(s, bytes, out);
+  set_variable(out, "L1_CACHE_EVICTION_POLICY",
+               upper(kChunkOrders[static_cast<std::size_t>(s.tier->order)]));
   if (s.tier->order == ChunkOrder::kS3Fifo) {
-    set(out, "S3FIFO_SMALL_FIFO_CAPACITY_RATIO", fmt::to_string(to_double(c.small_fifo_ratio)));
-    set(out, "S3FIFO_SMALL_TO_MAIN_PROMO_THRESHOLD", fmt::to_string(c.promo_threshold));
+    set_variable(out, "S3FIFO_SMALL_FIFO_CAPACITY_RATIO",
+                 fmt::to_string(to_double(c.small_fifo_ratio)));
+    set_variable(out, "S3FIFO_SMALL_TO_MAIN_PROMO_THRESHOLD", fmt::to_string(c.promo_threshold));
   }
-  set(out, "CHUNK_SIZE", fmt::to_string(c.chunk_tokens));
+  set_variable(out, "CHUNK_SIZE", fmt::to_string(c.chunk_tokens));
   if (c.skip_blocks != usual.skip_blocks) {
     out.not_covered.push_back(fmt::format(
         "skip_blocks: the connector has {}, and no variable for it", usual.skip_blocks));

@@ -1,4 +1,5 @@
 #include "scenarios/scenario/flags/chunk_flags.hpp"
+#include "scenarios/scenario/flags/engine_flags.hpp"
 
 #include <fmt/format.h>
 
@@ -15,8 +16,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr double kGibBytes = 1 << 30;
-
 /// Bytes over all ranks of one engine.
 std::int64_t bytes_in(const Scenario& s, const Capacity& capacity) {
   return capacity.kind == Capacity::Kind::kBytes ? capacity.count
@@ -26,7 +25,7 @@ std::int64_t bytes_in(const Scenario& s, const Capacity& capacity) {
 /// LMCache multiplies a size by 2^30 in each rank (lmcache/v1/cache_engine.py).
 std::string gib_of_rank(const Scenario& s, std::int64_t bytes, std::string_view key,
                         EngineFlags& out) {
-  const double gib = static_cast<double>(bytes) / static_cast<double>(s.world()) / kGibBytes;
+  const double gib = static_cast<double>(bytes) / static_cast<double>(s.world()) / kGib;
   std::string set = fmt::format("{:.6f}", gib);
   set.erase(set.find_last_not_of('0') + 1);
   if (set.back() == '.') set += '0';
@@ -129,9 +128,8 @@ void add_server(const Scenario& s, const TierChoice& l1, std::int64_t bytes, std
   std::string command = fmt::format(
       "beside it: lmcache server --l1-size-gb {} --eviction-policy LRU --chunk-size {} "
       "--eviction-trigger-watermark {} --eviction-ratio {} --l2-prefetch-max-in-flight {}",
-      static_cast<double>(bytes) / kGibBytes, c.chunk_tokens,
-      static_cast<double>(c.watermark_ppm) / 1e6, static_cast<double>(c.ratio_ppm) / 1e6,
-      c.prefetches);
+      static_cast<double>(bytes) / kGib, c.chunk_tokens, static_cast<double>(c.watermark_ppm) / 1e6,
+      static_cast<double>(c.ratio_ppm) / 1e6, c.prefetches);
   if (c.skip_l1) command += " --l2-store-policy skip_l1";
   if (c.retain) command += " --l2-prefetch-policy retain";
   for (std::size_t i = behind; i < s.behind.size(); ++i) {
@@ -143,7 +141,7 @@ void add_server(const Scenario& s, const TierChoice& l1, std::int64_t bytes, std
   out.not_covered.push_back(
       fmt::format("lmcache_mp and the size of tier {}: flags of lmcache server", l1.name));
   out.comments.push_back(fmt::format("--l1-size-gb is in GiB, of the whole server: {} ({})",
-                                     static_cast<double>(bytes) / kGibBytes, l1.name));
+                                     static_cast<double>(bytes) / kGib, l1.name));
 }
 
 // ---- llm-d

@@ -2,6 +2,7 @@
 // arithmetic behind every converted size, and what no flag covers.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +14,8 @@
 namespace spillway {
 
 struct Scenario;
+
+inline constexpr std::int64_t kGib = std::int64_t{1} << 30;
 
 /// The flags of `release`, of one instance, with `capacity` for the tier below HBM (bytes over all
 /// ranks of one engine, or blocks, as in TierChoice). A size is never less than `capacity` needs.

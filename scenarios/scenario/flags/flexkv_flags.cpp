@@ -2,6 +2,7 @@
 // UserConfig, convert_to_block_num(); docs/flexkv_config_reference/README_en.md,
 // docs/eviction_policy/README_en.md, docs/vllm_adapter/README_en.md).
 #include "scenarios/scenario/flags/flexkv_flags.hpp"
+#include "scenarios/scenario/flags/engine_flags.hpp"
 
 #include <fmt/format.h>
 
@@ -15,8 +16,6 @@ namespace spillway {
 
 namespace {
 
-constexpr std::int64_t kWholeGib = std::int64_t{1} << 30;
-
 void set(EngineFlags& out, std::string_view name, const std::string& value) {
   out.environment.push_back(fmt::format("FLEXKV_{}={}", name, value));
 }
@@ -27,15 +26,14 @@ std::int64_t add_size(const Scenario& s, const Capacity& capacity, std::string_v
   const std::int64_t block = s.tier_block_bytes().count();
   const std::int64_t bytes =
       capacity.kind == Capacity::Kind::kBytes ? capacity.count : capacity.count * block;
-  const std::int64_t whole = (bytes + kWholeGib - 1) / kWholeGib;
+  const std::int64_t whole = (bytes + kGib - 1) / kGib;
   set(out, name, fmt::format("{}", whole));
   const std::string ranks =
       s.world() == 1 ? "" : fmt::format(", over all {} ranks of an instance", s.world());
   out.comments.push_back(fmt::format(
       "FLEXKV_{} is in whole GiB (2^30 bytes){}: {} bytes / 2^30 = {:.2f}, so {}; {} blocks of {} "
       "bytes",
-      name, ranks, bytes, static_cast<double>(bytes) / kWholeGib, whole, whole * kWholeGib / block,
-      block));
+      name, ranks, bytes, static_cast<double>(bytes) / kGib, whole, whole * kGib / block, block));
   return whole;
 }
 

@@ -10,11 +10,11 @@ namespace spillway {
 
 namespace {
 
-double share(std::int64_t billionths) {
+double ratio_of(std::int64_t billionths) {
   return static_cast<double>(billionths) / static_cast<double>(MooncakeConfig::kWhole);
 }
 
-std::int64_t bytes_of(const Scenario& s, const Capacity& capacity) {
+std::int64_t store_bytes(const Scenario& s, const Capacity& capacity) {
   const bool blocks = capacity.kind == Capacity::Kind::kBlocks;
   return blocks ? capacity.count * s.tier_block_bytes().count() : capacity.count;
 }
@@ -32,8 +32,8 @@ class MooncakeFlags {
     add("default_kv_lease_ttl", ms(c_.lease));
     add("default_kv_soft_pin_ttl", ms(c_.soft_pin));
     add("allow_evict_soft_pinned_objects", c_.evict_soft_pinned);
-    add("eviction_high_watermark_ratio", share(c_.high_watermark));
-    add("eviction_ratio", share(c_.eviction_ratio));
+    add("eviction_high_watermark_ratio", ratio_of(c_.high_watermark));
+    add("eviction_ratio", ratio_of(c_.eviction_ratio));
     add("put_start_discard_timeout_sec", seconds_of(c_.put_discard));
     add("put_start_release_timeout_sec", seconds_of(c_.put_release));
     if (c_.offload) add_offload();
@@ -64,7 +64,7 @@ class MooncakeFlags {
     add("offload_on_evict", c_.offload_on_evict);
     add("offload_force_evict", c_.offload_force_evict);
     add("offloading_queue_limit", c_.queue_limit);
-    add("offload_cap_ratio", share(c_.offload_cap));
+    add("offload_cap_ratio", ratio_of(c_.offload_cap));
   }
 
   void add_segments(const Capacity& capacity) {
@@ -72,7 +72,7 @@ class MooncakeFlags {
       return leave(
           fmt::format("the size of {}: a segment has one; expected it, e.g. 64GiB", s_.tier->name));
     }
-    const std::int64_t all = bytes_of(s_, capacity);
+    const std::int64_t all = store_bytes(s_, capacity);
     const std::int64_t each = (all + c_.segments - 1) / c_.segments;
     put("MOONCAKE_GLOBAL_SEGMENT_SIZE", each);
     say(
@@ -87,7 +87,7 @@ class MooncakeFlags {
     put("MOONCAKE_OFFLOAD_BUCKET_SIZE_LIMIT_BYTES", c_.bucket_bytes.count());
     put("MOONCAKE_OFFLOAD_BUCKET_KEYS_LIMIT", c_.bucket_keys);
     if (ssd.capacity.kind != Capacity::Kind::kUnbounded) {
-      put("MOONCAKE_OFFLOAD_TOTAL_SIZE_LIMIT_BYTES", bytes_of(s_, ssd.capacity));
+      put("MOONCAKE_OFFLOAD_TOTAL_SIZE_LIMIT_BYTES", store_bytes(s_, ssd.capacity));
       say("MOONCAKE_OFFLOAD_TOTAL_SIZE_LIMIT_BYTES: bytes, for each client process; here one SSD "
           "serves the store");
     }

@@ -46,8 +46,6 @@ struct OffloadForm {
   bool simple;       ///< SimpleCPUOffloadConnector (#37160)
 };
 
-constexpr std::int64_t kGib = 1 << 30;
-
 /// For people: at most four decimals, the last one rounded.
 std::string gib(std::int64_t bytes) {
   std::string out = fmt::format("{:.4f}", static_cast<double>(bytes) / static_cast<double>(kGib));

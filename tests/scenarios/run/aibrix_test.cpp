@@ -70,7 +70,7 @@ TEST_CASE("settings that AIBrix cannot have are refused by name", "[scenarios]")
     FAIL("accepted: " << words);
   };
   refused({.engine = R"(, "async_scheduling": true)"}, "async_scheduling");
-  refused({.engine = R"(, "load": "async")"}, "engine.load");
+  refused({.engine = R"(, "load": "barrier")"}, "engine.load");
   refused({.engine = R"(, "residency": "streaming")"}, "residency");
   refused({.engine = R"(, "pipeline_parallel_size": 2)"}, "pipeline_parallel_size");
   refused({.engine = R"(, "offload_connector": "lmcache")"}, "offload_connector");
@@ -93,6 +93,16 @@ TEST_CASE("settings that AIBrix cannot have are refused by name", "[scenarios]")
   refused({.more = kL2, .links = R"(, {"name": "get", "from": "kv", "to": "hbm", "kind": "affine",
                                       "latency_us": 1, "bandwidth": "1GB/s"})"},
           "expected dram");
+}
+
+TEST_CASE("aibrix is vLLM 0.23 without asynchronous scheduling", "[scenarios]") {
+  const EngineConfig here = engine_defaults(find_preset("aibrix", {}), nullptr);
+  const EngineConfig vllm = engine_defaults(find_preset("vllm@0.23", {}), nullptr);
+  CHECK(here.is_aibrix());
+  for (const EngineSwitch& s : engine_switches()) {
+    INFO("switch: " << s.name);
+    CHECK(here.*s.member == (s.name != "async_scheduling" && vllm.*s.member));
+  }
 }
 
 TEST_CASE("a replica's own tier may be called so", "[scenarios]") {
