@@ -63,14 +63,16 @@ RouteId StorageDevice::make_route(StorageOp op, const StorageClientConfig& confi
   return fabric_.add_route(server_.hops(op, slots, std::move(media), config.through));
 }
 
-void StorageDevice::submit(StorageOp op, std::uint32_t job, Bytes bytes) {
+void StorageDevice::submit(StorageOp op, std::uint32_t job, Bytes bytes, std::uint32_t operations) {
   KV_ASSERT(bytes > Bytes(0), "a storage job of {} bytes", bytes.count());
   if (jobs_.size() <= job) jobs_.resize(job + 1);
   Job& j = jobs_[job];
   j = Job{};
   j.op = op;
   j.bytes = bytes;
-  j.operations = static_cast<std::uint32_t>(ceil_div(bytes.count(), spec_.operation_bytes.count()));
+  const auto whole =
+      static_cast<std::uint32_t>(ceil_div(bytes.count(), spec_.operation_bytes.count()));
+  j.operations = operations == 0 ? whole : std::min(operations, whole);
   j.tasks = spec_.whole_jobs
                 ? 1
                 : std::min(j.operations, std::max(kMostTasks, spec_.slots * kTasksPerSlot));
@@ -105,7 +107,7 @@ void StorageDevice::begin_task(std::uint32_t job, StorageOp prefers) {
   const std::uint32_t first = up_to(j.begun);
   const std::uint32_t last = up_to(++j.begun);
   const Bytes from = spec_.operation_bytes * first;
-  const Bytes to = std::min(j.bytes, spec_.operation_bytes * last);
+  const Bytes to = last == j.operations ? j.bytes : spec_.operation_bytes * last;
   const std::uint32_t task = tasks_.take();
   tasks_[task] = {job, prefers};
   fabric_.submit(routes_[index_of(j.op)], task, to - from, last - first, *this);

@@ -54,7 +54,8 @@ class StorageDevice final : private RouteListener {
                 StorageListener& listener);
 
   /// `job` is the listener's own number, used by no other job in progress. Precondition: bytes > 0.
-  void submit(StorageOp op, std::uint32_t job, Bytes bytes);
+  /// `operations`: where they are fewer than these bytes make, each then moves more; 0: as many.
+  void submit(StorageOp op, std::uint32_t job, Bytes bytes, std::uint32_t operations = 0);
   bool idle() const { return tasks_.none_in_use(); }
 
   const StorageServer& server() const { return server_; }

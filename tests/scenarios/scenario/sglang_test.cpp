@@ -78,6 +78,38 @@ TEST_CASE("what SGLang would refuse or not do is refused", "[scenarios]") {
   CHECK(says(refusal({"tiers.0.eviction=fifo"}), "HiCache has rules of its own"));
 }
 
+TEST_CASE("Mooncake Store behind SGLang's host memory is told by its keys", "[scenarios]") {
+  const std::string dram = R"({"name": "dram", "kind": "dram"})";
+  const std::string kv = R"({"name": "kv", "kind": "kv", "capacity": "10GB")";
+  const std::string ssd = R"({"name": "ssd", "kind": "nvme", "capacity": "inf"})";
+  const auto tiers = [](const std::vector<std::string>& all) {
+    std::string out = "tiers=[";
+    for (const std::string& tier : all) out += (out.back() == '[' ? "" : ",") + tier;
+    return out + "]";
+  };
+  CHECK_FALSE(sglang({tiers({dram, kv + "}"})}).engine.sglang.mooncake);
+  const Scenario s =
+      sglang({tiers({dram, kv + R"(, "segments": 2, "store": {"enable_offload": true}})", ssd})});
+  CHECK(s.engine.sglang.mooncake);
+  CHECK(s.engine.mooncake.segments == 2);
+  REQUIRE(s.behind.size() == 2);
+  CHECK(s.behind[1].name == "ssd");
+
+  CHECK(says(refusal({tiers({dram, kv + "}", ssd})}),
+             "tiers.2.name: expected at most one storage behind host memory, or Mooncake Store"));
+  CHECK(says(refusal({tiers({dram, kv + R"(, "store": {"enable_offload": true}})"})}),
+             "enable_offload: expected a tier of kind nvme or fs behind it"));
+  CHECK(says(refusal({tiers({dram, R"({"name": "s", "kind": "fs", "capacity": "1GB", )"
+                                   R"("segments": 2})"})}),
+             "expected kv, the memory of Mooncake Store"));
+  CHECK(says(refusal({tiers({dram, kv + R"(, "segments": 2, "eviction": "fifo"})"})}),
+             "Mooncake Store has rules of its own"));
+  CHECK(says(refusal({"tiers.0.segments=2"}), "expected only with preset mooncake-client"));
+  CHECK(says(refusal({tiers({dram, kv + R"(, "segments": 2})"}),
+                      "engine.hicache_write_policy=write_back"}),
+             "expected write_through"));
+}
+
 TEST_CASE("SGLang's flags come out in its own units", "[scenarios]") {
   const Scenario s = sglang({"tiers.0.capacity=100GB", "engine.async_scheduling=false"});
   const EngineFlags f = flags_of(s, s.tier->capacity, find_preset("sglang", {}));

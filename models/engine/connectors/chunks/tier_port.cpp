@@ -16,11 +16,11 @@ TierPort::TierPort(Network& network, const PortConfig& config, Settlement& settl
                                             observer, self);
 }
 
-void TierPort::submit(StorageOp op, std::uint32_t job, Bytes bytes) {
+void TierPort::submit(StorageOp op, std::uint32_t job, Bytes bytes, std::uint32_t operations) {
   const std::uint32_t own = make_job(op, job, bytes);
   ++under_way_;
   ++jobs_under_way_[index_of(op)];
-  if (device_ != nullptr) return device_->submit(op, own, bytes);
+  if (device_ != nullptr) return device_->submit(op, own, bytes, operations);
   network_.fabric().submit(network_.lane(config_.lane[index_of(op)]), own, bytes, 1, *this);
 }
 

@@ -38,8 +38,8 @@ class TierPort : private StorageListener, private RouteListener, private Settled
            Observer& observer, PortListener& listener);
 
   /// `job` is the listener's own number, used by no other job of this direction. Precondition:
-  /// bytes > 0.
-  void submit(StorageOp op, std::uint32_t job, Bytes bytes);
+  /// bytes > 0. `operations`: as the device takes it.
+  void submit(StorageOp op, std::uint32_t job, Bytes bytes, std::uint32_t operations = 0);
   bool idle() const { return under_way_ == 0; }
   std::uint32_t under_way(StorageOp op) const { return jobs_under_way_[index_of(op)]; }
   /// Null: it goes by lanes.

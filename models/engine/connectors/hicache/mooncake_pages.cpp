@@ -74,7 +74,9 @@ bool MooncakePages::begin_write(std::span<const BlockId> pages) {
   counts_[0].refused += store.counters().put_failures - failures;
   env_.master.changed();
   if (puts_.empty()) return false;
-  memory_.submit(StorageOp::kWrite, 0, env_.page_bytes * std::int64_t{replicas});
+  // An operation for each page, with the bytes of its replicas.
+  memory_.submit(StorageOp::kWrite, 0, env_.page_bytes * std::int64_t{replicas},
+                 static_cast<std::uint32_t>(puts_.size()));
   return true;
 }
 
