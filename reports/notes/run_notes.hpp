@@ -42,6 +42,9 @@ inline constexpr NoteRow kRunNotes[] = {
      "engine.defer_block_free=false shows the run without."},
 
     // ---- LMCache and llm-d
+    {"leases-ended", "tier", NoteGrade::kDanger,
+     "{objects} object{objects||s} that {tier} had came too late: {objects|its lease|their leases} "
+     "of {lease_ms} had ended. Raise store.lease_ms."},
     {"loads-failed", "tier", NoteGrade::kDanger,
      "{loads} load{loads||s} did not come whole, and {requests} request{requests||s} failed with "
      "it, as vLLM's default has it. A load fails where its answer takes longer than "

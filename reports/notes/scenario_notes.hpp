@@ -183,6 +183,9 @@ inline constexpr NoteRow kScenarioNotes[] = {
      "Every get fails: an object of {object_bytes} takes {transfer_ms} on link {link}, and its "
      "lease "
      "lasts {lease_ms}. Raise store.lease_ms."},
+    {"mooncake-device-default", "tier", NoteGrade::kWarning,
+     "Tier {tier} is as fast as a Redis server, for want of other figures. Set tiers[].device to "
+     "the speed of your network, e.g. client_limit 25GB/s."},
     {"mooncake-release-early", "tier", NoteGrade::kWarning,
      "store.put_release_s ({release_s}) is not above put_discard_s ({discard_s}). Mooncake does "
      "not "

@@ -124,7 +124,7 @@ Scenario as_told(const JsonSource& source, const Scenario& base, const Entrant& 
   JsonSource changed = source;
   const std::string_view engine = engine_of(entrant.release->family);
   const bool plain = entrant.connector == ConnectorKind::kNative;
-  if (plain && engine == engine_of(base.engine.family)) {
+  if (entrant.connector == base.engine.connector && engine == engine_of(base.engine.family)) {
     if (entrant.preset.find('@') != std::string::npos) {
       changed.set(fmt::format("engine.preset={}", entrant.preset), kOption);
     }
@@ -167,12 +167,13 @@ Scenario as_told(const JsonSource& source, const Scenario& base, const Entrant& 
 VariantSet make_engine_variants(const JsonSource& source, std::span<const std::string> names) {
   const Scenario base = load_scenario(source);
   const EngineConfig& e = base.engine;
-  const bool plain = e.connector == ConnectorKind::kNative && e.residency == Residency::kFull &&
+  const bool own_tier = e.connector == ConnectorKind::kNative || of_preset(e.connector);
+  const bool plain = own_tier && e.residency == Residency::kFull &&
                      e.family != EngineFamily::kVllmV0 && e.pipeline_parallel == 1;
   if (!plain || !base.behind.empty() || (base.tier && base.tier->storage)) {
     fail(
         fmt::format("{} has what only its engine knows; expected one tier of kind dram at most, "
-                    "vLLM's own offload, and no pipeline",
+                    "vLLM's own offload or the store of a preset, and no pipeline",
                     base.name));
   }
   VariantSet out;

@@ -105,9 +105,23 @@ void warn_of_failures(const Scenario& s, SimulationOutcome& out) {
                              : run_note("loads-failed", std::move(figures)));
 }
 
+/// Mooncake Store found what did not come before its lease had ended.
+void warn_of_leases(const Scenario& s, SimulationOutcome& out) {
+  const EngineConfig& e = s.engine;
+  if (e.family != EngineFamily::kMooncake && !e.sglang.mooncake) return;
+  for (const TierResult& tier : out.result.tiers) {
+    if (!tier.chunks || tier.chunks->lost == 0) continue;
+    out.warnings.push_back(
+        run_note("leases-ended", {{"tier", tier.name},
+                                  {"objects", tier.chunks->lost},
+                                  {"lease_ms", milliseconds_of(e.mooncake.lease)}}));
+  }
+}
+
 }  // namespace
 
 void warn_of_chunks(const Scenario& s, SimulationOutcome& out) {
+  warn_of_leases(s, out);
   if (!keeps_chunks(s.engine.connector) || out.result.tiers.size() < 2) return;
   warn_of_failures(s, out);
   warn_of_slow_loads(out);

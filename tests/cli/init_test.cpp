@@ -98,5 +98,21 @@ TEST_CASE("plan and run take a command line", "[cli]") {
   refused({"run", scene.scenario, "--gpu", "L4"}, 2, "--gpu: needs --from-engine-config or --vllm");
 }
 
+TEST_CASE("run and plan take the file of an engine, KVBM's disk without links of its own",
+          "[cli]") {
+  // The disk has no link in the file: published figures of an NVMe stand for it.
+  const Scene scene;
+  const std::string script = scene.file(
+      "kvbm.sh",
+      "DYN_KVBM_CPU_CACHE_GB=20 DYN_KVBM_DISK_CACHE_GB=100 vllm serve Qwen/Qwen3-8B "
+      "--kv-transfer-config '{\"kv_connector\": \"DynamoConnector\", \"kv_role\": \"kv_both\", "
+      "\"kv_connector_module_path\": \"kvbm.vllm_integration.connector\"}'\n");
+  const json ran = test::document_of({"run", "--from-engine-config", script, "--gpu", "H100",
+                                      "--set", "workload.limit=10"})["inputs"]["configuration"];
+  CHECK(ran["engine"]["preset"] == "kvbm@1.0");
+  CHECK(ran["tiers"].size() == 2);
+  CHECK(test::spillway({"scenario", "from", script, "--gpu", "H100"}).code == 0);
+}
+
 }  // namespace
 }  // namespace spillway

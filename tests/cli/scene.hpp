@@ -200,6 +200,7 @@ inline std::vector<Verb> verbs(const Scene& scene) {
       {"completion", {"completion", "bash"}},
       {"man", {"man", "plan"}},
       {"init", {"init", "--vllm", "vllm serve Qwen/Qwen3-14B"}},
+      {"scenario from", {"scenario", "from", "vllm serve Qwen/Qwen3-14B"}},
       {"demo", {"demo", "--out", scene.path("demo"), "--set", "plan.replications=1"}},
   };
 }

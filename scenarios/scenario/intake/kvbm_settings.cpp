@@ -47,14 +47,7 @@ class KvbmSettingsReader {
   KvbmSettingsReader(const EngineCall& call, Draft& draft) : call_(call), draft_(draft) {}
 
   void read() {
-    const auto presets = engine_presets();
-    known_ = std::any_of(presets.begin(), presets.end(),
-                         [](const EnginePreset& preset) { return preset.name == kPreset; });
-    if (known_) {
-      draft_.set("engine.preset", std::string(kPreset), "DynamoConnector");
-    } else {
-      draft_.remark(Standing::kAssumed, "KVBM", "simulated as vLLM's own offload with its sizes");
-    }
+    draft_.set("engine.preset", std::string(kPreset), "DynamoConnector");
     tier("dram", "dram", "CPU_CACHE_GB", "CPU_CACHE_OVERRIDE_NUM_BLOCKS");
     tier("disk", "nvme", "DISK_CACHE_GB", "DISK_CACHE_OVERRIDE_NUM_BLOCKS");
     object_store();
@@ -145,9 +138,6 @@ class KvbmSettingsReader {
         return;
       case Use::kKey:
       case Use::kFilter:
-        if (!known_) {
-          return draft_.remark(Standing::kNotModelled, written, "vLLM's own offload has none");
-        }
         if (row->use == Use::kKey) {
           draft_.set(key, whole(name, value), written);
         } else {
@@ -163,7 +153,6 @@ class KvbmSettingsReader {
 
   const EngineCall& call_;
   Draft& draft_;
-  bool known_ = false;
   int tiers_ = 0;
 };
 

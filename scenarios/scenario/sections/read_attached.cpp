@@ -1,9 +1,14 @@
 // What stores attached to vLLM by a preset (KVBM, FlexKV) have in common.
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "reports/format.hpp"
+#include "reports/notes/scenario_notes.hpp"
 #include "scenarios/scenario/config/object_reader.hpp"
 #include "scenarios/scenario/scenario.hpp"
 #include "scenarios/scenario/sections/scenario_parts.hpp"
+#include "scenarios/scenario/sections/tier.hpp"
 
 namespace spillway {
 
@@ -41,6 +46,47 @@ void refuse_attached_tier_keys(const ObjectReader& tier, std::string_view ways,
   if (const std::string scope = tier.text("scope").value_or("instance");
       scope != "instance" && scope != "rank") {
     tier.fail("scope", fmt::format("expected instance or rank, found {}: {}", scope, sharing));
+  }
+}
+
+namespace {
+
+/// One direction of a tier that no link describes, with its kind's published figures.
+TierLane usual_lane(TierChoice& tier, bool down, Scenario& s) {
+  const StorageSpec spec = default_storage(tier.storage->spec.kind);
+  const StorageLane& usual = down ? spec.write : spec.read;
+  const bool limited = usual.client_rate > 0;
+  TierLane out{tier.name + (down ? "-write" : "-read"), usual.latency.p50,
+               limited ? usual.client_rate : usual.total_rate};
+  const std::string_view key = limited ? "client_limit"
+                               : down  ? "write_bandwidth"
+                                       : "read_bandwidth";
+  std::string_view source = "assumed";
+  for (const StorageSource& row : storage_sources(spec.kind)) {
+    if (row.key == key) source = row.source;
+  }
+  s.notes.push_back(scenario_note(
+      "tier-default",
+      {{"tier", tier.name},
+       {"key", down ? "the link to it" : "the link from it"},
+       {"value", fmt::format("{} GB/s and {} us",
+                             format_real(static_cast<double>(out.bytes_per_second) / 1e9),
+                             out.latency.count() / 1000)},
+       {"source", std::string(source)}}));
+  StorageLane& rates = down ? tier.storage->spec.write : tier.storage->spec.read;
+  rates = {};
+  rates.total_rate = out.bytes_per_second;
+  return out;
+}
+
+}  // namespace
+
+void fill_attached_links(Scenario& s) {
+  if (!of_preset(s.engine.connector)) return;
+  for (TierChoice& tier : s.behind) {
+    if (!tier.by_links || tier.down || tier.up) continue;
+    tier.down = usual_lane(tier, true, s);
+    tier.up = usual_lane(tier, false, s);
   }
 }
 

@@ -297,6 +297,7 @@ void read_links(const ObjectReader& top, Scenario& s) {
     }
     lane = choice;
   }
+  fill_attached_links(s);
   check_chunk_links(top, s);
   by_rank.take_over(top, s);
   fill_from_profile(s);

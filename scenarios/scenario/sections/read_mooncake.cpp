@@ -260,6 +260,9 @@ void read_mooncake_behind(const ObjectReader& top, Scenario& s) {
   s.engine.sglang.mooncake = true;
   TierChoice memory = read_memory(tiers[1], tiers.size() > 2, s);
   refuse_taken_name(tiers[1], memory, s);
+  if (!tiers[1].has("device") && !s.hardware) {
+    s.notes.push_back(scenario_note("mooncake-device-default", {{"tier", memory.name}}));
+  }
   s.behind.push_back(std::move(memory));
   if (tiers.size() > 2) read_ssd(tiers[2], s.behind.front(), s);
 }

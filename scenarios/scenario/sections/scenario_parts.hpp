@@ -88,6 +88,8 @@ void check_attached_engine(const ObjectReader& engine, const Scenario& s);
 /// policies, and of a scope beyond the instance.
 void refuse_attached_tier_keys(const ObjectReader& tier, std::string_view ways,
                                std::string_view rules, std::string_view sharing);
+/// Tiers of a store of a preset that no link leads to or from: published figures of their kind.
+void fill_attached_links(Scenario& s);
 /// The same of KVBM, whose preset brings it.
 void read_kvbm(const ObjectReader& engine, Scenario& s);
 void read_kvbm_tiers(const ObjectReader& top, Scenario& s);

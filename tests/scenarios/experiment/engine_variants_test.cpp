@@ -58,7 +58,7 @@ TEST_CASE("what only one engine has is not compared", "[scenarios]") {
             .find("has what only its engine knows") != std::string::npos);
   CHECK(refusal(reference(), {"vllm", "mooncake-client"}).find("has no pool of HBM") !=
         std::string::npos);
-  CHECK(refusal(reference({"tiers=[]", "links=[]"}), {"vllm", "kvbm"})
+  CHECK(refusal(reference({"tiers=null", "links=null", "plan=null"}), {"vllm", "kvbm"})
             .find("kvbm needs host memory") != std::string::npos);
 }
 

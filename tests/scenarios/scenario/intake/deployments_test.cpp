@@ -97,7 +97,7 @@ TEST_CASE("production-stack's values become flags, LMCache's settings and routin
 
 TEST_CASE("llm-d's values start vLLM for the chart's model", "[scenarios]") {
   const Intake intake = intake_of(
-      "modelArtifacts: {uri: \"hf://Qwen/Qwen3-32B\", name: served}\n"
+      "modelArtifacts: {uri: \"hf://Qwen/Qwen3-32B\", name: chat}\n"
       "decode:\n"
       "  replicas: 2\n"
       "  parallelism: {tensor: 2}\n"
@@ -109,7 +109,7 @@ TEST_CASE("llm-d's values start vLLM for the chart's model", "[scenarios]") {
       "  containers:\n"
       "  - {modelCommand: vllmServe, args: []}\n");
   const Scenario s = loaded(intake);
-  CHECK(s.name == "served");
+  CHECK(s.name == "chat");
   CHECK(s.engine.tensor_parallel == 2);
   CHECK(s.engine.max_num_seqs == 32);
   CHECK(s.fleet->replicas == 2);
