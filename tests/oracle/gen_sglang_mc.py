@@ -74,6 +74,8 @@ def make_fleet(rng, scenario, rows):
     rows += [dict(r) for r in rng.sample(rows, few)]
     for before, row in zip(rows[few - 1:], rows[few:]):
         row["timestamp"] = before["timestamp"] + round(rng.expovariate(1 / 50))
+    for before, row in zip(rows, rows[1:]):                     # no two at one instant
+        row["timestamp"] = max(row["timestamp"], before["timestamp"] + 1)
 
 
 def make(seed):

@@ -93,7 +93,6 @@ TEST_CASE("settings that KVBM cannot have are refused by name", "[scenarios]") {
   refused({.more = R"(, {"name": "b", "kind": "fs", "capacity": "1GiB"})"}, "tiers.1.kind");
   refused({.more = kDisk + std::string(R"(, {"name": "b", "kind": "nvme"})")}, "tiers.2.kind");
   refused({.more = R"(, {"name": "dram", "kind": "nvme"})"}, "tiers.1.name");
-  refused({.more = kDisk}, "disk has no links");
   refused(
       {.more = kDisk, .links = R"(, {"name": "get", "from": "disk", "to": "dram", "kind": "affine",
            "latency_us": 1, "bandwidth": "1GB/s"})"},
