@@ -37,8 +37,8 @@ TEST_CASE("every page of the manual is sound roff", "[cli]") {
     CHECK(std::system(call.c_str()) == 0);
     CHECK(test::read_file(said).empty());
   }
-  // spillway, trace, sweep, scenario, and `scenario from`, which is `init` by its other name.
-  CHECK(pages == test::verbs(scene).size() + 5);
+  // spillway, trace, sweep, scenario
+  CHECK(pages == test::verbs(scene).size() + 4);
   CHECK_THAT(made.out, ContainsSubstring(fmt::format("{} manual pages in ", pages)));
 }
 
