@@ -22,7 +22,7 @@ constexpr KnobColumn kColumns[] = {
 };
 
 // Of an engine whose release or keys decide, the cell says what the defaults do first.
-constexpr EngineKnobs kEngines[] = {
+constexpr EngineKnobs kEngineKnobs[] = {
     {"vLLM, native connector",
      "preset vllm, offload_connector native",
      {{{"block, or blocks_per_chunk of them", "tests/models/engine/offload_connector_test.cpp"},
@@ -265,7 +265,7 @@ std::span<const KnobColumn> knob_columns() {
 }
 
 std::span<const EngineKnobs> engine_knobs() {
-  return kEngines;
+  return kEngineKnobs;
 }
 
 }  // namespace spillway

@@ -154,7 +154,7 @@ void add_from(Verb& parent, const std::string& name, const std::string& summary,
 void add_scenario(Verb& program) {
   Verb& scenario = program.add_verb(
       "scenario", "Make a scenario from an engine's configuration",
-      "  spillway scenario from 'vllm serve Qwen/Qwen3-14B --max-num-seqs 128' --out chat.json\n"
+      "  spillway scenario from 'vllm serve Qwen/Qwen3-14B --max-num-seqs 128' --out qwen3.json\n"
       "  spillway scenario from deployment.yaml\n");
   add_from(scenario, "from",
            "Print a scenario from an engine's command, manifest, settings or log: each value with "

@@ -8,8 +8,6 @@
 
 namespace spillway {
 
-using Source = MooncakeStore::Source;
-
 std::uint64_t MooncakeClient::blocks_of(const ActiveRequest& r) const {
   const std::uint64_t tokens = std::uint64_t{r.prompt} + r.output;
   return (tokens + env_.block_tokens - 1) / env_.block_tokens;

@@ -71,6 +71,7 @@ class MooncakeClient final : public Scheduler,
   void on_transfer_done(Direction direction, std::uint32_t job) override;
 
  private:
+  using Source = MooncakeStore::Source;
   enum class Next : std::uint8_t { kAsk, kPut };
   enum : std::uint16_t { kTurn, kStepEnd };
   /// A request on its way.

@@ -240,6 +240,7 @@ bool read_mooncake_tiers(const ObjectReader& top, Scenario& s) {
   if (s.engine.family != EngineFamily::kMooncake) {
     const std::size_t stores = s.engine.family == EngineFamily::kSglang ? 1 : tiers.size();
     for (std::size_t i = 0; i < std::min(stores, tiers.size()); ++i) {
+      tiers[i].object("store", ScenarioKeys::kMooncake);  // a key it has not comes first
       tiers[i].refuse({"segments", "store"},
                       "expected only with preset mooncake-client, or behind dram with sglang: no "
                       "other engine has this store");

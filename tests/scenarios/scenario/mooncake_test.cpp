@@ -71,9 +71,11 @@ TEST_CASE("what a store cannot be is refused", "[scenarios]") {
   CHECK_THAT(refused({"tiers.0.store.leases=1"}), ContainsSubstring("lease_ms"));
   CHECK_THAT(refused({"tiers.0.eviction=fifo"}), ContainsSubstring("rules of its own"));
   CHECK_THAT(refused({"tiers.1.scope=node"}), ContainsSubstring("expected that of store"));
-  CHECK_THAT(refused({"tiers.1.segments=2"}), ContainsSubstring("only with the store, the tier before"));
+  CHECK_THAT(refused({"tiers.1.segments=2"}),
+             ContainsSubstring("only with the store, the tier before"));
   CHECK_THAT(refused({"links.3.to=store"}), ContainsSubstring("expected hbm"));
-  CHECK_THAT(refused({"policies.admission=queue-limit:max_queue=3"}), ContainsSubstring("has no queue"));
+  CHECK_THAT(refused({"policies.admission=queue-limit:max_queue=3"}),
+             ContainsSubstring("has no queue"));
   CHECK_THAT(refused({"engine.preset=vllm", "engine.num_gpu_blocks=100"}),
              ContainsSubstring("expected only with preset mooncake-client"));
 }

@@ -32,7 +32,7 @@ struct PortConfig {
   std::array<std::uint32_t, 2> lane{};  ///< by index_of(StorageOp)
 };
 
-class TierPort : private StorageListener, private RouteListener, private Settled {
+class TierPort final : private StorageListener, private RouteListener, private Settled {
  public:
   TierPort(Network& network, const PortConfig& config, Settlement& settlement, EventQueue& queue,
            Observer& observer, PortListener& listener);

@@ -240,12 +240,12 @@ void FlexkvConnector::submit(std::uint32_t task, Kind kind, std::size_t tier,
       {lane.way.link, bytes, copies, now, start, lane.free, lane.way.model->reach(bytes, copies)}};
   ++tasks_[task].jobs;
   lane.jobs.push_back(number);
-  if (lane.jobs.size() == 1) tell(number, LoadEvent::kServed);
+  if (lane.jobs.size() == 1) observe(number, LoadEvent::kServed);
   place_.queue.schedule(lane.free, Phase::kTransferDone, *this, {0, 0, number});
 }
 
 /// The clock of the request that waits for the job, if one does.
-void FlexkvConnector::tell(std::uint32_t number, LoadEvent event) {
+void FlexkvConnector::observe(std::uint32_t number, LoadEvent event) {
   const Job& job = under_way_[number];
   const Task& task = tasks_[job.task];
   if ((job.kind != Kind::kFetch && job.kind != Kind::kLoad) || !task.request) return;
@@ -257,9 +257,9 @@ void FlexkvConnector::on_event(EventPayload payload) {
   const Job job = under_way_[number];
   RingQueue<std::uint32_t>& line = job.lane->jobs;
   KV_ASSERT(line.front() == number, "jobs of a link end out of order");
-  tell(number, LoadEvent::kPaused);
+  observe(number, LoadEvent::kPaused);
   line.pop_front();
-  if (!line.empty()) tell(line.front(), LoadEvent::kServed);
+  if (!line.empty()) observe(line.front(), LoadEvent::kServed);
   under_way_.release(number);
   place_.observer.on_transfer(job.transfer);
   end(job);

@@ -126,7 +126,7 @@ class FlexkvConnector final : public KvConnector, private EventHandler {
   bool take_for_put(const ByTier<Tree::Match>& found, ByTier<std::uint32_t>& blocks);
   void submit(std::uint32_t task, Kind kind, std::size_t tier, std::uint32_t blocks);
   void load(std::uint32_t task);
-  void tell(std::uint32_t job, LoadEvent event);
+  void observe(std::uint32_t job, LoadEvent event);
   void end(const Job& job);
   void end_task(std::uint32_t number);
   void on_event(EventPayload payload) override;

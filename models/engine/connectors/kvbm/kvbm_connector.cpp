@@ -123,7 +123,7 @@ void KvbmConnector::start_onboard() {
 void KvbmConnector::end_onboard() {
   const std::uint32_t number = loading_.front();
   const Onboard& job = loads_[number];
-  tell(load_);
+  observe(load_);
   for (const SlotId slot : job.slots) tiers_[job.tier].pool.unpin(slot);
   if (job.request) {
     ActiveRequest& r = env_.requests[*job.request];
@@ -208,7 +208,7 @@ void KvbmConnector::drop(const CopyDown& job) {
 void KvbmConnector::end_copy_down() {
   const std::uint32_t number = copying_.front();
   CopyDown& job = copies_[number];
-  tell(copy_);
+  observe(copy_);
   for (std::size_t i = 0; i < job.blocks.size(); ++i) {
     if (!tiers_[0].pool.register_block(job.slots[i], job.blocks[i])) continue;
     for (std::size_t tier = 1; tier < tiers_.size(); ++tier) {
@@ -270,7 +270,7 @@ void KvbmConnector::end_write(Tier& tier) {
 // ---- ends
 // ----------------------------------------------------------------------------------------
 
-void KvbmConnector::tell(const std::vector<TransferRecord>& batches) {
+void KvbmConnector::observe(const std::vector<TransferRecord>& batches) {
   for (const TransferRecord& batch : batches) place_.observer.on_transfer(batch);
 }
 

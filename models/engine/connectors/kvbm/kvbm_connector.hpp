@@ -125,7 +125,7 @@ class KvbmConnector final : public KvConnector, private EventHandler {
   void end_onboard();
   void move_down(std::size_t tier);
   void start_onboard();
-  void tell(const std::vector<TransferRecord>& batches);
+  void observe(const std::vector<TransferRecord>& batches);
   void begin(Kind kind, std::size_t tier, Time end);
   void on_event(EventPayload payload) override;
 
