@@ -40,9 +40,7 @@ void refuse_attached_tier_keys(const ObjectReader& tier, std::string_view ways,
                                std::string_view rules, std::string_view sharing) {
   refuse_chunk_keys(tier);
   tier.refuse({"device"}, ways);
-  tier.refuse({"write", "inclusion", "when_full", "trim_above", "trim_to", "trim_every_s", "ttl_s",
-               "prefetch_chunks", "write_admission"},
-              rules);
+  refuse_tier_rules(tier, rules);
   if (const std::string scope = tier.text("scope").value_or("instance");
       scope != "instance" && scope != "rank") {
     tier.fail("scope", fmt::format("expected instance or rank, found {}: {}", scope, sharing));

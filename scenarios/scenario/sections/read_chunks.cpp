@@ -304,10 +304,9 @@ class ChunkTiers {
     out.where = tier.where("capacity");
     const std::string kind = tier.require_text("kind");
     check_kind(tier, kind, place);
-    tier.refuse({"write", "inclusion", "when_full", "trim_above", "trim_to", "trim_every_s",
-                 "ttl_s", "prefetch_chunks", "write_admission"},
-                fmt::format("expected only with \"offload_connector\": \"native\", found {}",
-                            name_of_connector()));
+    refuse_tier_rules(tier,
+                      fmt::format("expected only with \"offload_connector\": \"native\", found {}",
+                                  name_of_connector()));
     if (kind != "dram") read_way(tier, kind, out);
     if (kind == "dram") tier.refuse({"device"}, "expected only with a tier behind host memory");
     read_scope(tier, kind, out);

@@ -81,4 +81,10 @@ void read_first_rules(const ObjectReader& tier, TierChoice& out) {
   read_trim(tier, out, out.rules.trim);
 }
 
+void refuse_tier_rules(const ObjectReader& tier, std::string_view why) {
+  tier.refuse({"write", "inclusion", "when_full", "trim_above", "trim_to", "trim_every_s", "ttl_s",
+               "prefetch_chunks", "write_admission"},
+              why);
+}
+
 }  // namespace spillway

@@ -143,9 +143,9 @@ TierChoice begin_store_tier(const ObjectReader& tier, StorageKind kind, Scenario
     tier.fail("name", "\"host\" is taken; expected another name, e.g. \"store\"");
   }
   refuse_chunk_keys(tier);
-  tier.refuse({"write", "inclusion", "when_full", "trim_above", "trim_to", "trim_every_s", "ttl_s",
-               "prefetch_chunks", "eviction", "write_admission"},
-              "Mooncake Store has rules of its own; expected its key store");
+  constexpr std::string_view kRules = "Mooncake Store has rules of its own; expected its key store";
+  refuse_tier_rules(tier, kRules);
+  tier.refuse({"eviction"}, kRules);
   const std::string scope = tier.text("scope").value_or("instance");
   out.per_rank = scope == "rank";
   if (!out.per_rank) out.scope = *scope_of(scope);

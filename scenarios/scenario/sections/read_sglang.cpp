@@ -164,10 +164,9 @@ Duration seconds(const ObjectReader& engine, const char* key, Duration otherwise
 
 /// HiCache's storage (L3) with rules of its own.
 void read_level_behind(const ObjectReader& tier, const ObjectReader& engine, Scenario& s) {
-  tier.refuse({"write", "inclusion", "when_full", "trim_above", "trim_to", "trim_every_s", "ttl_s",
-               "prefetch_chunks", "write_admission"},
-              "HiCache writes to its storage what comes to host memory; expected at most capacity, "
-              "eviction, scope and device");
+  refuse_tier_rules(tier,
+                    "HiCache writes to its storage what comes to host memory; expected at most "
+                    "capacity, eviction, scope and device");
   TierChoice out = read_tier_behind(tier, engine, s);
   refuse_taken_name(tier, out, s);
   s.behind.push_back(std::move(out));

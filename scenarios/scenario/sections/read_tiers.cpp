@@ -248,9 +248,9 @@ std::optional<TierChoice> begin_host_memory(const ObjectReader& top, const HostM
     tier.fail("kind", fmt::format(fmt::runtime(words.kind), kind));
   }
   refuse_chunk_keys(tier);
-  tier.refuse({"device", "write", "inclusion", "when_full", "trim_above", "trim_to", "trim_every_s",
-               "ttl_s", "prefetch_chunks", "eviction", "write_admission"},
-              words.rules);
+  tier.refuse({"device"}, words.rules);
+  refuse_tier_rules(tier, words.rules);
+  tier.refuse({"eviction"}, words.rules);
   TierChoice out;
   out.name = tier_name(tier);
   out.per_rank = tier.text("scope").value_or("instance") == "rank";

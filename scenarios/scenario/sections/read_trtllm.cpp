@@ -137,8 +137,7 @@ void read_manager(const ObjectReader& engine, TrtllmConfig& t) {
   }
   engine.refuse({"copy_on_partial_reuse", "secondary_offload_min_priority", "claim_before_onboard"},
                 "expected only with \"kv_cache_manager\": \"v1\": V2 has no such setting");
-  if (t.capacity == CapacityPolicy::kGuaranteedNoEvict &&
-      engine.has("capacity_scheduler_policy")) {
+  if (t.capacity == CapacityPolicy::kGuaranteedNoEvict && engine.has("capacity_scheduler_policy")) {
     engine.fail("capacity_scheduler_policy",
                 "expected MAX_UTILIZATION, the only policy of the KV cache manager V2");
   }
@@ -226,20 +225,14 @@ void read_disk(const ObjectReader& tier, Scenario& s) {
     tier.fail("kind",
               fmt::format("expected nvme, the disk of the KV cache manager V2, found {}", kind));
   }
-  refuse_chunk_keys(tier);
-  tier.refuse({"device"}, fmt::format("expected links from {} to {} and back, which say how fast "
-                                      "the disk is",
-                                      s.tier->name, out.name));
-  tier.refuse({"write", "inclusion", "when_full", "trim_above", "trim_to", "trim_every_s", "ttl_s",
-               "prefetch_chunks", "eviction", "write_admission"},
-              "TensorRT-LLM has rules of its own");
-  const std::string scope = tier.text("scope").value_or("instance");
-  if (scope != "instance" && scope != "rank") {
-    tier.fail("scope", fmt::format("expected instance or rank, found {}: each engine has files of "
-                                   "its own",
-                                   scope));
-  }
-  out.per_rank = scope == "rank";
+  constexpr std::string_view kRules = "TensorRT-LLM has rules of its own";
+  refuse_attached_tier_keys(
+      tier,
+      fmt::format("expected links from {} to {} and back, which say how fast the disk is",
+                  s.tier->name, out.name),
+      kRules, "each engine has files of its own");
+  tier.refuse({"eviction"}, kRules);
+  out.per_rank = tier.text("scope").value_or("instance") == "rank";
   out.where = tier.where("capacity");
   out.by_links = true;
   out.storage.emplace();

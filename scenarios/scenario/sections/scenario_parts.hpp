@@ -84,8 +84,8 @@ void read_chunk_connector(const ObjectReader& engine, Scenario& s);
 void read_chunk_tiers(const ObjectReader& top, Scenario& s);
 /// What a store that a preset attaches does not go with, each with a reason.
 void check_attached_engine(const ObjectReader& engine, const Scenario& s);
-/// Keys that no tier of such a store has. `ways`, `rules`, `sharing`: what to say of speeds, of
-/// policies, and of a scope beyond the instance.
+/// Keys that no tier of such a store has, nor a disk of TensorRT-LLM. `ways`, `rules`, `sharing`:
+/// what to say of speeds, of policies, and of a scope beyond the instance.
 void refuse_attached_tier_keys(const ObjectReader& tier, std::string_view ways,
                                std::string_view rules, std::string_view sharing);
 /// Tiers of a store of a preset that no link leads to or from: published figures of their kind.
@@ -98,6 +98,8 @@ void read_flexkv(const ObjectReader& engine, Scenario& s);
 void read_flexkv_tiers(const ObjectReader& top, Scenario& s);
 /// AIBrix's settings; and that no other connector has them.
 void read_aibrix(const ObjectReader& engine, Scenario& s);
+/// Keys of vLLM's own rules for tiers, in a tier of what has others.
+void refuse_tier_rules(const ObjectReader& tier, std::string_view why);
 /// Keys of theirs in a tier of another connector.
 void refuse_chunk_keys(const ObjectReader& tier);
 /// Whether the link leads to or from a tier of theirs behind the first: the tier has it then.
