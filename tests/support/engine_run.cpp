@@ -58,17 +58,16 @@ EngineParts parts_of(const Setup& setup) {
   return parts;
 }
 
-EngineRun run_engine(const Workload& workload, const Setup& setup, const ArrivalConfig& arrival,
-                     Observer* observer) {
-  EngineParts parts = parts_of(setup);
+EngineRun run_parts(const Workload& workload, EngineParts parts, const NetworkSpec& spec,
+                    const ArrivalConfig& arrival, Observer* observer) {
   EngineRun run;
+  Observer& told = observer != nullptr ? *observer : run.journal;
   EventQueue queue;
-  Network network(queue);
+  Network network(queue, spec, told);
   const ChainMap chains(workload, parts.config.block_tokens);
   std::optional<RequestFacts> facts;
   if (parts.need_facts()) parts.facts = &facts.emplace(request_facts(workload));
-  Engine engine(queue, network, chains, std::move(parts),
-                observer != nullptr ? *observer : run.journal);
+  Engine engine(queue, network, chains, std::move(parts), told);
   Arrivals arrivals(queue, workload, arrival, engine);
   engine.set_listener(arrivals);
   arrivals.start();
@@ -79,6 +78,25 @@ EngineRun run_engine(const Workload& workload, const Setup& setup, const Arrival
   static_cast<EngineStats&>(run) = engine.stats();
   run.end = queue.now();
   return run;
+}
+
+EngineRun run_engine(const Workload& workload, const Setup& setup, const ArrivalConfig& arrival,
+                     Observer* observer) {
+  return run_parts(workload, parts_of(setup), {}, arrival, observer);
+}
+
+std::vector<std::int64_t> ends_of(const EngineRun& run, std::uint32_t link) {
+  std::vector<std::int64_t> out;
+  for (const TransferRecord& t : run.journal.transfers) {
+    if (t.link == link) out.push_back(nanoseconds_of(t.ended));
+  }
+  return out;
+}
+
+std::uint64_t stored_in(const EngineRun& run, std::uint32_t tier) {
+  std::uint64_t out = 0;
+  for (const TierChange& c : run.journal.tier_changes) out += c.tier == tier ? c.stored : 0;
+  return out;
 }
 
 }  // namespace spillway::test

@@ -73,9 +73,18 @@ struct EngineRun : EngineStats {
 
 EngineParts parts_of(const Setup& setup);
 
-/// With an `observer`, that one is told instead of the journal.
+/// An engine of these parts on a network of its own. With an `observer`, that one is told instead
+/// of the journal.
+EngineRun run_parts(const Workload& workload, EngineParts parts, const NetworkSpec& network = {},
+                    const ArrivalConfig& arrival = {}, Observer* observer = nullptr);
+/// The same of the parts of `setup`.
 EngineRun run_engine(const Workload& workload, const Setup& setup,
                      const ArrivalConfig& arrival = {}, Observer* observer = nullptr);
+
+/// When transfers on a link ended, in nanoseconds.
+std::vector<std::int64_t> ends_of(const EngineRun& run, std::uint32_t link);
+/// Blocks that came into a tier.
+std::uint64_t stored_in(const EngineRun& run, std::uint32_t tier);
 
 /// Time of a step in nanoseconds: 2,000,000 + 20,000 n + 5 context.
 constexpr std::int64_t step_ns(std::int64_t tokens, std::int64_t context) {

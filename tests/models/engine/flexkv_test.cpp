@@ -185,40 +185,14 @@ struct Flexkv {
   }
   EngineRun run(const std::vector<Row>& rows) const {
     const Workload workload = workload_of(rows, kPerTraceBlock);
-    const ChainMap chains(workload, setup.config.block_tokens);
-    EngineRun out;
-    EventQueue queue;
-    Network network(queue);
     EngineParts parts = parts_of(setup);
     for (std::size_t i = 0; i < slots.size(); ++i) {
       const auto link = static_cast<std::uint32_t>(2 * i);
       parts.attached.push_back({slots[i], false, way(link), way(link + 1)});
     }
-    Engine engine(queue, network, chains, std::move(parts), out.journal);
-    Arrivals arrivals(queue, workload, {}, engine);
-    engine.set_listener(arrivals);
-    arrivals.start();
-    while (queue.step()) {
-    }
-    out.stuck = engine.finish_run();
-    static_cast<EngineStats&>(out) = engine.stats();
-    return out;
+    return run_parts(workload, std::move(parts));
   }
 };
-
-std::vector<std::int64_t> ends_of(const EngineRun& run, std::uint32_t link) {
-  std::vector<std::int64_t> out;
-  for (const TransferRecord& t : run.journal.transfers) {
-    if (t.link == link) out.push_back(nanoseconds_of(t.ended));
-  }
-  return out;
-}
-
-std::uint64_t stored_in(const EngineRun& run, std::uint32_t tier) {
-  std::uint64_t out = 0;
-  for (const TierChange& c : run.journal.tier_changes) out += c.tier == tier ? c.stored : 0;
-  return out;
-}
 
 constexpr std::int64_t kStep = step_ns(64, 64);
 

@@ -44,36 +44,16 @@ struct Files {
   }
   EngineRun run(const std::vector<Row>& rows) const {
     const Workload workload = workload_of(rows, kPerTraceBlock);
-    const ChainMap chains(workload, setup.config.block_tokens);
-    EngineRun out;
-    EventQueue queue;
     NetworkSpec spec;
     for (int way = 0; way < 2; ++way) spec.lanes.push_back({Duration(0), 1000 * kFile, 1 << 20});
-    Network network(queue, spec, out.journal);
     SharedThings things;
     EngineParts parts = parts_of(setup);
     parts.things = &things;
     parts.chunked = std::make_unique<ChunkedConfig>();
     parts.chunked->tiers.push_back(tier);
-    Engine engine(queue, network, chains, std::move(parts), out.journal);
-    Arrivals arrivals(queue, workload, {}, engine);
-    engine.set_listener(arrivals);
-    arrivals.start();
-    while (queue.step()) {
-    }
-    out.stuck = engine.finish_run();
-    static_cast<EngineStats&>(out) = engine.stats();
-    return out;
+    return run_parts(workload, std::move(parts), spec);
   }
 };
-
-std::vector<std::int64_t> ends_of(const EngineRun& run, std::uint32_t link) {
-  std::vector<std::int64_t> out;
-  for (const TransferRecord& t : run.journal.transfers) {
-    if (t.link == link) out.push_back(nanoseconds_of(t.ended));
-  }
-  return out;
-}
 
 TEST_CASE("llm-d: each thread moves a file at a time", "[models]") {
   // 128 tokens are four files, written once the step has computed: two at a time, 1 ms each.

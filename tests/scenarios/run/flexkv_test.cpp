@@ -1,40 +1,10 @@
 // FlexKV, as a user runs it: what results tell, what settings are refused, what flags say.
-#include <fmt/format.h>
-
-#include <nlohmann/json.hpp>
-
-#include "models/releases/presets.hpp"
-#include "scenarios/scenario/flags/engine_flags.hpp"
-#include "tests/scenarios/run/run_setup.hpp"
+#include "tests/scenarios/run/attached_text.hpp"
 
 namespace spillway::test {
 namespace {
 
-struct Text {
-  std::string preset = "flexkv@1.2";
-  std::string engine{};  ///< further keys of the engine
-  std::string dram = R"("capacity": "64blocks")";
-  std::string more{};   ///< further tiers
-  std::string links{};  ///< of these
-  std::string top{};    ///< further sections
-  int block = 16;
-};
-
-Scenario scenario_with(const Text& t) {
-  const std::string text = fmt::format(
-      R"({{"model": {{"kv_bytes_per_token": 131072}},
- "engine": {{"preset": "{}", "block_tokens": {}, "num_gpu_blocks": 65, "max_num_seqs": 8,
-            "max_num_batched_tokens": 2048{}}},
- "compute": {{"kind": "linear", "step_us": 2000, "token_ns": 20000, "kv_token_ns": 0}},
- "tiers": [{{"name": "dram", "kind": "dram", {}}}{}],
- "links": [{{"name": "d2h", "from": "hbm", "to": "dram", "kind": "affine", "latency_us": 10,
-            "bandwidth": "16GiB/s"}},
-           {{"name": "h2d", "from": "dram", "to": "hbm", "kind": "affine", "latency_us": 10,
-            "bandwidth": "16GiB/s"}}{}],
- "workload": {{"trace": "x.jsonl"}}, "seed": 1{}}})",
-      t.preset, t.block, t.engine, t.dram, t.more, t.links, t.top);
-  return load_scenario(JsonSource::from_text("s.json", text));
-}
+const AttachedStore kStore("flexkv@1.2");
 
 const char* const kDisk = R"(, {"name": "ssd", "kind": "nvme", "capacity": "1000blocks"})";
 const char* const kDiskLinks =
@@ -55,7 +25,7 @@ TEST_CASE("flexkv is vLLM 0.23 without asynchronous scheduling", "[scenarios]") 
 TEST_CASE("FlexKV's tiers and links are told in blocks and jobs", "[scenarios]") {
   // HBM and host memory hold two documents of 32 blocks each, the disk all of three. The first
   // three requests store one each, in one job a link; the others find theirs below.
-  const Scenario scenario = scenario_with({.more = kDisk, .links = kDiskLinks});
+  const Scenario scenario = kStore.scenario({.more = kDisk, .links = kDiskLinks});
   const RunResult r = simulate(scenario, repeating(6, 3, 1000, 1, 512)).result;
   CHECK(r.completed == 6);
   CHECK(r.tiers[2].stores == 96);
@@ -74,69 +44,55 @@ TEST_CASE("FlexKV's tiers and links are told in blocks and jobs", "[scenarios]")
 }
 
 TEST_CASE("settings that FlexKV cannot have are refused by name", "[scenarios]") {
-  const auto refused = [](const Text& text, const std::string& words) {
-    try {
-      scenario_with(text);
-    } catch (const InputError& error) {
-      INFO(error.what());
-      CHECK(std::string(error.what()).find(words) != std::string::npos);
-      return;
-    }
-    FAIL("accepted: " << words);
-  };
   const auto settings = [&](const std::string& object, const std::string& words) {
-    refused({.engine = R"(, "flexkv": )" + object}, words);
+    kStore.refused({.engine = R"(, "flexkv": )" + object}, words);
   };
-  refused({.engine = R"(, "async_scheduling": true)"}, "async_scheduling");
-  refused({.engine = R"(, "load": "barrier")"}, "engine.load");
-  refused({.engine = R"(, "residency": "streaming")"}, "residency");
-  refused({.engine = R"(, "pipeline_parallel_size": 2)"}, "pipeline_parallel_size");
-  refused({.engine = R"(, "offload_connector": "lmcache")"}, "offload_connector");
-  refused({.engine = R"(, "offload_prompt_only": true)"}, "offload_prompt_only");
-  refused({.engine = R"(, "store_threshold": 2)"}, "store_threshold");
-  refused({.block = 24}, "a power of two");
+  kStore.refused({.engine = R"(, "async_scheduling": true)"}, "async_scheduling");
+  kStore.refused({.engine = R"(, "load": "barrier")"}, "engine.load");
+  kStore.refused({.engine = R"(, "residency": "streaming")"}, "residency");
+  kStore.refused({.engine = R"(, "pipeline_parallel_size": 2)"}, "pipeline_parallel_size");
+  kStore.refused({.engine = R"(, "offload_connector": "lmcache")"}, "offload_connector");
+  kStore.refused({.engine = R"(, "offload_prompt_only": true)"}, "offload_prompt_only");
+  kStore.refused({.engine = R"(, "store_threshold": 2)"}, "store_threshold");
+  kStore.refused({.block = 24}, "a power of two");
   settings(R"({"evict_start_threshold": 0})", "evict_start_threshold");
   settings(R"({"evict_start_threshold": 1.5})", "evict_start_threshold");
   settings(R"({"evict_ratio": 0.0000000001})", "nine decimals");
   settings(R"({"hit_reward_seconds": 0.5})", "hit_reward_seconds");
   settings(R"({"slru_protected_threshold": 0})", "slru_protected_threshold");
-  refused({.preset = "vllm@0.23", .engine = R"(, "flexkv": {})"},
-          "expected only with preset flexkv");
-  refused({.preset = "vllm@0.23", .engine = R"(, "offload_connector": "flexkv")"}, "preset");
-  refused({.dram = R"("capacity": "1MiB")"}, "tiers.0.capacity");
-  refused({.dram = R"("capacity": "0GiB")"}, "tiers.0.capacity");
-  refused({.dram = R"("capacity": "inf")"}, "tiers.0.capacity");
-  refused({.dram = R"("capacity": "1GiB", "eviction": "arc")"}, "tiers.0.eviction");
-  refused({.dram = R"("capacity": "1GiB", "write_admission": "second-hit")"},
-          "tiers.0.write_admission");
-  refused({.dram = R"("capacity": "1GiB", "scope": "cluster")"}, "tiers.0.scope");
-  refused({.more = R"(, {"name": "b", "kind": "kv", "capacity": "1GiB"})"}, "needs the nvme");
-  refused({.more = R"(, {"name": "b", "kind": "fs", "capacity": "1GiB"})"}, "tiers.1.kind");
-  refused({.more = R"(, {"name": "b", "kind": "nvme"})"}, "tiers.1.capacity");
-  refused({.more = kDisk + std::string(R"(, {"name": "b", "kind": "nvme", "capacity": "1GiB"})")},
-          "tiers.2.kind");
-  refused({.more = R"(, {"name": "dram", "kind": "nvme", "capacity": "1GiB"})"}, "tiers.1.name");
-  refused(
+  kStore.refused({.preset = "vllm@0.23", .engine = R"(, "flexkv": {})"},
+                 "expected only with preset flexkv");
+  kStore.refused({.preset = "vllm@0.23", .engine = R"(, "offload_connector": "flexkv")"}, "preset");
+  kStore.refused({.dram = R"("capacity": "1MiB")"}, "tiers.0.capacity");
+  kStore.refused({.dram = R"("capacity": "0GiB")"}, "tiers.0.capacity");
+  kStore.refused({.dram = R"("capacity": "inf")"}, "tiers.0.capacity");
+  kStore.refused({.dram = R"("capacity": "1GiB", "eviction": "arc")"}, "tiers.0.eviction");
+  kStore.refused({.dram = R"("capacity": "1GiB", "write_admission": "second-hit")"},
+                 "tiers.0.write_admission");
+  kStore.refused({.dram = R"("capacity": "1GiB", "scope": "cluster")"}, "tiers.0.scope");
+  kStore.refused({.more = R"(, {"name": "b", "kind": "kv", "capacity": "1GiB"})"},
+                 "needs the nvme");
+  kStore.refused({.more = R"(, {"name": "b", "kind": "fs", "capacity": "1GiB"})"}, "tiers.1.kind");
+  kStore.refused({.more = R"(, {"name": "b", "kind": "nvme"})"}, "tiers.1.capacity");
+  kStore.refused(
+      {.more = kDisk + std::string(R"(, {"name": "b", "kind": "nvme", "capacity": "1GiB"})")},
+      "tiers.2.kind");
+  kStore.refused({.more = R"(, {"name": "dram", "kind": "nvme", "capacity": "1GiB"})"},
+                 "tiers.1.name");
+  kStore.refused(
       {.more = kDisk, .links = R"(, {"name": "get", "from": "ssd", "to": "hbm", "kind": "affine",
            "latency_us": 1, "bandwidth": "1GB/s"})"},
       "expected dram");
-  refused({.top = R"(, "media": [{"name": "root", "bandwidth": "50GB/s"}])"}, "media");
+  kStore.refused({.top = R"(, "media": [{"name": "root", "bandwidth": "50GB/s"}])"}, "media");
 }
 
 TEST_CASE("FlexKV's sizes are flags in whole GiB", "[scenarios]") {
-  const auto flags = [](const Text& text) {
-    const Scenario s = scenario_with(text);
-    return flags_of(s, s.tier->capacity, find_preset(s.preset, {}));
-  };
-  const auto has = [](const std::vector<std::string>& all, const std::string& one) {
-    return std::find(all.begin(), all.end(), one) != all.end();
-  };
   // A block of 16 tokens has 2,097,152 bytes: 512 of them are 1 GiB.
-  const EngineFlags told = flags({.engine = R"(, "flexkv": {"evict_start_threshold": 0.8,
+  const EngineFlags told = kStore.flags({.engine = R"(, "flexkv": {"evict_start_threshold": 0.8,
                                                "evict_ratio": 0, "hit_reward_seconds": 30})",
-                                  .dram = R"("capacity": "1500MiB", "eviction": "slru")",
-                                  .more = kDisk,
-                                  .links = kDiskLinks});
+                                         .dram = R"("capacity": "1500MiB", "eviction": "slru")",
+                                         .more = kDisk,
+                                         .links = kDiskLinks});
   CHECK(has(told.environment, "FLEXKV_CPU_CACHE_GB=2"));
   CHECK(has(told.environment, "FLEXKV_SSD_CACHE_GB=2"));
   CHECK(has(told.environment, "FLEXKV_EVICTION_POLICY=slru"));
