@@ -29,7 +29,9 @@ enum class Signal {
   kExternalQueries,
   kExternalHits,
   kHitRatio,  ///< as the engine computes it
+  kRequests,  ///< completed
   kPromptTokens,
+  kOutputTokens,
   kCachedTokens,  ///< of these, from all levels together
   kLoadBytes,
   kLoadTime,

@@ -47,6 +47,14 @@ constexpr double kV1Token[] = {0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.
 constexpr double kV1Request[] = {0.3, 0.5, 0.8, 1,  1.5, 2,   2.5, 5,   10,   15,  20,
                                  30,  40,  50,  60, 120, 240, 480, 960, 1920, 7680};
 
+constexpr double kSgTtft[] = {0.1, 0.2, 0.4, 0.6, 0.8, 1,  2,   4,   6,
+                              8,   10,  20,  40,  60,  80, 100, 200, 400};
+constexpr double kSgToken[] = {0.002, 0.004, 0.006, 0.008, 0.01, 0.015, 0.02, 0.025,
+                               0.03,  0.035, 0.04,  0.06,  0.08, 0.1,   0.2,  0.4,
+                               0.6,   0.8,   1,     2,     4,    6,     8};
+constexpr double kSgRequest[] = {0.1, 0.2, 0.4, 0.6, 0.8, 1,   2,   4,   6,    8,    10,
+                                 20,  40,  60,  80,  100, 200, 400, 600, 1200, 1800, 2400};
+
 constexpr auto kG = MetricKind::kGauge;
 constexpr auto kC = MetricKind::kCounter;
 constexpr auto kH = MetricKind::kHistogram;
@@ -130,6 +138,10 @@ constexpr EngineMetric kMetrics[] = {
      kNone, kV1Source},
     {"vllm", "", S::kPrefixHits, "vllm:prefix_cache_hits_total", kC, "tokens", "", k9, kOpen, kNone,
      kV1Source},
+    {"vllm", "", S::kPromptTokens, "vllm:prompt_tokens_total", kC, "tokens", "", k6, kOpen, kNone,
+     kV1Source},
+    {"vllm", "", S::kOutputTokens, "vllm:generation_tokens_total", kC, "tokens", "", k6, kOpen,
+     kNone, kV1Source},
     {"vllm", "connector", S::kExternalQueries, "vllm:external_prefix_cache_queries_total", kC,
      "tokens", "", k12, kOpen, kNone, kExtSource},
     {"vllm", "connector", S::kExternalHits, "vllm:external_prefix_cache_hits_total", kC, "tokens",
@@ -169,11 +181,11 @@ constexpr EngineMetric kMetrics[] = {
     {"lmcache-mp", "", S::kHostBytes, "lmcache_mp_l1_memory_usage_bytes", kG, "bytes", "", kAny,
      kOpen, kNone, kLmpSource},
     {"sglang", "", S::kTtft, "sglang:time_to_first_token_seconds", kH, "seconds", "", kAny, kOpen,
-     kNone, kSgSource},
+     kSgTtft, kSgSource},
     {"sglang", "", S::kItl, "sglang:inter_token_latency_seconds", kH, "seconds", "", kAny, kOpen,
-     kNone, kSgSource},
+     kSgToken, kSgSource},
     {"sglang", "", S::kE2e, "sglang:e2e_request_latency_seconds", kH, "seconds", "", kAny, kOpen,
-     kNone, kSgSource},
+     kSgRequest, kSgSource},
     {"sglang", "", S::kQueueTime, "sglang:queue_time_seconds", kH, "seconds", "", kAny, kOpen,
      kNone, kSgSource},
     {"sglang", "", S::kRunning, "sglang:num_running_reqs", kG, "requests", "", kAny, kOpen, kNone,
@@ -185,6 +197,10 @@ constexpr EngineMetric kMetrics[] = {
     {"sglang", "", S::kHitRatio, "sglang:cache_hit_rate", kG, "ratio", "", kAny, kOpen, kNone,
      kSgSource},
     {"sglang", "", S::kPrefixQueries, "sglang:prompt_tokens_total", kC, "tokens", "", kAny, kOpen,
+     kNone, kSgSource},
+    {"sglang", "", S::kOutputTokens, "sglang:generation_tokens_total", kC, "tokens", "", kAny,
+     kOpen, kNone, kSgSource},
+    {"sglang", "", S::kRequests, "sglang:num_requests_total", kC, "requests", "", kAny, kOpen,
      kNone, kSgSource},
     {"sglang", "", S::kPrefixHits, "sglang:cached_tokens_total", kC, "tokens",
      "cache_source=\"device\"", kAny, kOpen, kNone, kSgSource},

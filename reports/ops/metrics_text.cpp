@@ -14,16 +14,6 @@ namespace {
 
 using Labels = std::vector<std::pair<std::string_view, std::string>>;
 
-/// A label's value: backslash, quote and line feed are escaped (and there is no line feed left).
-std::string label_value(std::string_view text) {
-  std::string out;
-  for (const char c : one_line(text)) {
-    if (c == '\\' || c == '"') out += '\\';
-    out += c;
-  }
-  return out;
-}
-
 class MetricsWriter {
  public:
   MetricsWriter(const OpsFigures& figures, std::ostream& out) : f_(figures), out_(out) {

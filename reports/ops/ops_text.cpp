@@ -31,6 +31,15 @@ std::string one_line(std::string_view text) {
   return out;
 }
 
+std::string label_value(std::string_view text) {
+  std::string out;
+  for (const char c : one_line(text)) {
+    if (c == '\\' || c == '"') out += '\\';
+    out += c;
+  }
+  return out;
+}
+
 std::string json_string(std::string_view text) {
   return nlohmann::json(one_line(text))
       .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);

@@ -2,8 +2,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
+#include <sstream>
 
 #include "reports/notes/run_notes.hpp"
+#include "reports/ops/openmetrics.hpp"
 #include "reports/provenance.hpp"
 #include "reports/renderers/csv.hpp"
 #include "reports/run/run_json.hpp"
@@ -23,7 +26,9 @@
 #include "scenarios/scenario/config/quantities.hpp"
 #include "scenarios/scenario/resolved.hpp"
 #include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/model.hpp"
 #include "scenarios/scenario/sections/workload.hpp"
+#include "sim/numbers.hpp"
 #include "sim/output_file.hpp"
 
 namespace spillway {
@@ -35,6 +40,7 @@ struct RunVerbOptions {
   std::vector<std::string> outputs;
   std::string trace_window;
   std::string trace_cap;
+  std::string metrics_start;
   bool gate = false;
   bool strict = false;
   bool details = false;
@@ -43,19 +49,92 @@ struct RunVerbOptions {
 
 constexpr const char* kTraceWindow = "60s";
 
-/// Beside the formats of its result: logs, and a trace of more than the result keeps.
+/// Beside the formats of its result: what a result does not keep.
 std::vector<std::string_view> own_outputs() {
-  return {"requests", "transfers", "perfetto"};
+  return {"requests", "transfers", "perfetto", "openmetrics"};
+}
+
+/// The observers behind a run's own outputs, each where it is asked for, and their files.
+class Logs {
+ public:
+  Logs(const std::vector<Output>& outputs, const TraceLimits& limits, std::int64_t metrics_start,
+       const Scenario& scenario, const Workload& workload, SimulationOptions& simulation)
+      : scenario_(scenario), metrics_start_(metrics_start) {
+    const auto asked = [&](std::string_view kind) {
+      return std::any_of(outputs.begin(), outputs.end(),
+                         [&](const Output& o) { return o.kind == kind; });
+    };
+    if (asked("requests")) simulation.observers.push_back(&requests_.emplace(workload.size()));
+    if (asked("transfers")) simulation.observers.push_back(&transfers_.emplace());
+    if (asked("openmetrics")) simulation.observers.push_back(&metrics_.emplace());
+    if (!asked("perfetto")) return;
+    trace_.emplace(limits, scenario.pool_block_bytes().count());
+    simulation.observers.push_back(&*trace_);
+    simulation.stages = &*trace_;
+  }
+
+  /// False: it is an output of another kind.
+  bool write(const Output& output, const RunResult& result, const Provenance& provenance,
+             const CommonOptions& common) {
+    if (output.kind == "requests") {
+      requests_->write(output.path, result.tiers);
+    } else if (output.kind == "transfers") {
+      transfers_->write(output.path, result.links);
+    } else if (output.kind == "perfetto") {
+      print_notes(plain_notes(trace_->write(output.path, result)), common);
+    } else if (output.kind == "openmetrics") {
+      write_metrics(output.path, result, provenance);
+    } else {
+      return false;
+    }
+    return true;
+  }
+
+ private:
+  void write_metrics(const std::string& path, const RunResult& result,
+                     const Provenance& provenance) const {
+    const OpsFigures figures = figures_of(result, provenance);
+    const ModelSpec* spec = scenario_.model->spec;
+    const std::string model = spec != nullptr ? std::string(spec->name) : std::string();
+    std::ostringstream text;
+    write_openmetrics(metric_histories(figures, *metrics_, scenario_.engine.block_tokens),
+                      {model, scenario_.name}, metrics_start_, text);
+    write_file(path, text.str());
+  }
+
+  const Scenario& scenario_;
+  std::int64_t metrics_start_;
+  std::optional<RequestLog> requests_;
+  std::optional<TransferLog> transfers_;
+  std::optional<TraceLog> trace_;
+  std::optional<MetricLog> metrics_;
+};
+
+/// An option of one output, where that output is not `asked` for.
+void refuse_alone(const char* option, const std::string& value, bool asked, const char* output) {
+  if (asked || value.empty()) return;
+  throw InputError(Fault::kUsage, {option, 0, ""},
+                   fmt::format("is for --output kind={},path=FILE", output));
+}
+
+/// Unix time of the run's beginning. Not now: equal runs give equal files.
+std::int64_t metrics_start(const RunVerbOptions& options, bool asked) {
+  refuse_alone("--metrics-start", options.metrics_start, asked, "openmetrics");
+  if (options.metrics_start.empty()) return 0;
+  const auto seconds = parse_whole<std::int64_t>(options.metrics_start);
+  constexpr std::int64_t kMost = 253'402'300'799;  // the year 9999
+  if (seconds && *seconds >= 0 && *seconds <= kMost) return *seconds;
+  throw InputError(Fault::kUsage, {"--metrics-start", 0, ""},
+                   fmt::format("expected seconds of Unix time as `date +%s` prints them, found "
+                               "\"{}\"",
+                               options.metrics_start.substr(0, 64)));
 }
 
 /// What of a run goes into a Perfetto trace. `asked`: there is to be one.
 TraceLimits trace_limits(const RunVerbOptions& options, bool asked) {
   TraceLimits out;
-  for (const auto& [name, value] : {std::pair("--trace-window", &options.trace_window),
-                                    std::pair("--trace-cap", &options.trace_cap)}) {
-    if (asked || value->empty()) continue;
-    throw InputError(Fault::kUsage, {name, 0, ""}, "is for --output kind=perfetto,path=FILE");
-  }
+  refuse_alone("--trace-window", options.trace_window, asked, "perfetto");
+  refuse_alone("--trace-cap", options.trace_cap, asked, "perfetto");
   parse_trace_window(options.trace_window.empty() ? kTraceWindow : options.trace_window,
                      {"--trace-window", 0, ""}, out);
   if (options.trace_cap.empty()) return out;
@@ -80,9 +159,13 @@ Told told_of(const RunVerbOptions& options, const RunResult& run, const Provenan
 int run(const RunVerbOptions& options) {
   const CommonOptions& common = options.common;
   const std::vector<Output> outputs = parse_outputs(options.outputs, "run", own_outputs(), common);
-  const bool log_trace = std::any_of(outputs.begin(), outputs.end(),
-                                     [](const Output& o) { return o.kind == "perfetto"; });
-  const TraceLimits limits = trace_limits(options, log_trace);
+  const auto output_of = [&](std::string_view kind) {
+    return std::find_if(outputs.begin(), outputs.end(),
+                        [&](const Output& o) { return o.kind == kind; });
+  };
+  const auto asked = [&](std::string_view kind) { return output_of(kind) != outputs.end(); };
+  const TraceLimits limits = trace_limits(options, asked("perfetto"));
+  const std::int64_t start = metrics_start(options, asked("openmetrics"));
   check_writable(common, paths_of(outputs));
   Notes assumed;
   const JsonSource source = open_scenario_source(options.input, common, assumed);
@@ -96,23 +179,9 @@ int run(const RunVerbOptions& options) {
   const Workload workload = open_workload(scenario, reading.reader());
   reading.finish();
 
-  const auto output_of = [&](std::string_view kind) {
-    return std::find_if(outputs.begin(), outputs.end(),
-                        [&](const Output& o) { return o.kind == kind; });
-  };
-  const bool log_requests = output_of("requests") != outputs.end();
-  const bool log_transfers = output_of("transfers") != outputs.end();
-  RequestLog log(log_requests ? workload.size() : 0);
-  TransferLog transfers;
   Progress simulating("simulating", "requests", !common.quiet);
   SimulationOptions simulation;
-  if (log_requests) simulation.observers.push_back(&log);
-  if (log_transfers) simulation.observers.push_back(&transfers);
-  TraceLog trace(limits, scenario.pool_block_bytes().count());
-  if (log_trace) {
-    simulation.observers.push_back(&trace);
-    simulation.stages = &trace;
-  }
+  Logs logs(outputs, limits, start, scenario, workload, simulation);
   simulation.progress = [&](std::uint64_t done, std::uint64_t total) {
     simulating.update(done, total);
   };
@@ -123,7 +192,7 @@ int run(const RunVerbOptions& options) {
   document.kind = "run";
   document.inputs = scenario_inputs(scenario, workload);
   // `calibrate --replay` finds the schedule by the result.
-  if (log_transfers) document.inputs["transfers"] = output_of("transfers")->path;
+  if (asked("transfers")) document.inputs["transfers"] = output_of("transfers")->path;
   document.results = to_json(outcome.result);
   document.warnings = std::move(assumed);
   for (Note& doubt : input_doubts(scenario, workload)) {
@@ -136,20 +205,11 @@ int run(const RunVerbOptions& options) {
   }
   if (auto note = concurrency_note(scenario)) document.warnings.push_back(*std::move(note));
   const Provenance provenance = provenance_of(document, scenario.name);
-  write_results(document, run_report(outcome.result, provenance),
-                told_of(options, outcome.result, provenance), outputs, common,
-                [&](const Output& output) {
-                  if (output.kind == "requests") log.write(output.path, outcome.result.tiers);
-                  if (output.kind == "transfers") {
-                    transfers.write(output.path, outcome.result.links);
-                  }
-                  if (output.kind == "perfetto") {
-                    print_notes(plain_notes(trace.write(output.path, outcome.result)), common);
-                  }
-                  return output.kind == "requests" || output.kind == "transfers" ||
-                         output.kind == "perfetto";
-                },
-                {"run", &outcome.result, nullptr, &provenance});
+  write_results(
+      document, run_report(outcome.result, provenance),
+      told_of(options, outcome.result, provenance), outputs, common,
+      [&](const Output& output) { return logs.write(output, outcome.result, provenance, common); },
+      {"run", &outcome.result, nullptr, &provenance});
   const auto& slo = outcome.result.slo;
   const bool missed =
       std::any_of(slo.begin(), slo.end(), [](const SloResult& s) { return !s.passed; });
@@ -183,6 +243,8 @@ void add_run(Verb& program) {
               "(default: 60s)");
   command.add("--trace-cap", options.trace_cap, kinds::kSize,
               "Most bytes of a Perfetto trace, e.g. 50MB (default: 200MB)");
+  command.add("--metrics-start", options.metrics_start, kinds::kSeconds,
+              "Unix time at which the metrics of kind=openmetrics begin (default: 0)");
   add_details(command, options.details);
   add_strict(command, options.strict);
   command.add_flag("--gate", options.gate,

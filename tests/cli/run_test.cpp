@@ -141,6 +141,31 @@ TEST_CASE("a window or a cap that makes no sense is refused", "[cli]") {
   CHECK_THAT(refused({"--trace-window", "60s"}), ContainsSubstring("kind=perfetto"));
 }
 
+// ---- metrics over time
+
+TEST_CASE("--output kind=openmetrics begins at --metrics-start", "[cli]") {
+  const Scene scene;
+  const std::string path = scene.path("run.om");
+  const std::string output = "kind=openmetrics,path=" + path;
+  REQUIRE(
+      test::spillway({"run", scene.scenario, "--output", output, "--metrics-start", "1764200000"})
+          .code == 0);
+  const std::string text = test::read_file(path);
+  CHECK_THAT(text, ContainsSubstring("# TYPE vllm:time_to_first_token_seconds histogram\n"));
+  CHECK_THAT(text, ContainsSubstring("} 0 1764200000.000\n"));
+  CHECK(text.ends_with("# EOF\n"));
+  for (const char* start : {"-1", "now", "1e9", "999999999999"}) {
+    INFO(start);
+    const auto refused =
+        test::spillway({"run", scene.scenario, "--output", output, "--metrics-start", start});
+    CHECK(refused.code == 2);
+    CHECK_THAT(refused.err, ContainsSubstring("--metrics-start"));
+  }
+  const auto alone = test::spillway({"run", scene.scenario, "--metrics-start", "1"});
+  CHECK(alone.code == 2);
+  CHECK_THAT(alone.err, ContainsSubstring("kind=openmetrics"));
+}
+
 // ---- requests as CSV
 
 TEST_CASE("--output kind=requests writes the columns of the contract", "[cli]") {

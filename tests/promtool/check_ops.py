@@ -3,7 +3,7 @@
 
     python3 check_ops.py --spillway BINARY --source PROJECT
 
-Metrics, alert rules and every expression of the dashboard are sound, for each engine release and
+Metrics, histories, alert rules and every expression of the dashboard are sound, for each engine release and
 for hostile names. Series made of the simulated run's own figures raise no alert; one figure past its
 threshold raises its own alert and no other; a run past the knee raises those that it should. Exit
 status 1 when anything differs, one line each. Without promtool it says so and passes.
@@ -63,6 +63,37 @@ class Checker:
         run([self.spillway, "report", document, "--format", "prometheus,alerts,grafana", "--out",
              out, *options], ok=ok)
         return out
+
+    def history(self, name):
+        """A library scenario's run over time: Prometheus takes it in, and its counters end where the
+        run's own figures do."""
+        source = os.path.join(self.source, "scenarios", "library", f"{name}.json")
+        text = os.path.join(self.folder, f"{name}.om")
+        path = self.result("run", name, source, "--output", f"kind=openmetrics,path={text}",
+                           "--metrics-start", "1764200000")
+        blocks = os.path.join(self.folder, f"{name}.tsdb")
+        done = run(["promtool", "tsdb", "create-blocks-from", "openmetrics", text, blocks])
+        if done.stderr:
+            fail(f"{name}: promtool tsdb create-blocks-from: {done.stderr}")
+        with open(path, encoding="utf-8") as file:
+            results = json.load(file)["results"]
+        last = {}
+        with open(text, encoding="utf-8") as file:
+            for line in file:
+                if not line.startswith("#"):
+                    key, value, _ = line.rsplit(" ", 2)
+                    last[key.split("{")[0]] = float(value)
+        for family in {key.split("_bucket")[0] for key in last}:
+            if family not in self.known and not family.endswith(("_sum", "_count")):
+                fail(f"{name}: {family} is not in `list metrics`")
+        done_count = results["completed"] + results["warmup_requests"]
+        for family, value in last.items():
+            if family.endswith("time_to_first_token_seconds_count") and value != done_count:
+                fail(f"{name}: {family} ends at {value}, {done_count} requests completed")
+            if family.endswith("time_to_first_token_seconds_sum"):
+                mean = results["mean_ttft_ms"] / 1000
+                if results["warmup_requests"] == 0 and abs(value / done_count / mean - 1) > 1e-9:
+                    fail(f"{name}: {family} ends at {value}, {done_count} requests of {mean} s")
 
     def sound(self, out):
         """All three files."""
@@ -300,6 +331,9 @@ def main():
                 check.result("run", "preset", quickstart, "--set", f"engine.preset={preset}"),
                 "preset_ops"))
         check.sound(check.write(check.result("run", "swap", swap), "swap_ops"))
+        for name in ("quickstart", "kvbm-disk", "sglang-hicache", "trtllm-host-cache",
+                     "flexkv-tiers", "aibrix-l2", "mooncake-store", "lmcache-redis"):
+            check.history(name)
         hostile = check.result("run", "hostile", quickstart, "--set", f"name={HOSTILE}", "--set",
                                "workload.limit=50")
         out = check.write(hostile, "hostile_ops")
