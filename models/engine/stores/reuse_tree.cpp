@@ -23,6 +23,7 @@ ReuseTree::ReuseTree(const Config& config, const Workload& workload, Copies& cop
       copies_(copies),
       root_(config.gpu_blocks + config.host_blocks + config.disk_blocks),
       blocks_(root_),
+      timed_(root_),
       queues_(kLevels * (kMostRetention + 1), root_),
       children_(root_ + 1, root_),
       mask_(buckets_of(root_) - 1),
@@ -85,7 +86,6 @@ void ReuseTree::enter(Block block, Block parent, RequestId r, std::uint32_t numb
   KV_ASSERT(b.stamp == 0, "block {} is in the tree already", block);
   const std::uint32_t from = number * config_.block_tokens;
   b.owner = r;
-  b.number = number;
   b.tokens = tokens;
   b.parent = parent;
   b.stamp = ++stamps_;
@@ -147,12 +147,18 @@ ReuseTree::Block ReuseTree::victim(std::uint32_t level) const {
   return queues_.front(queue);
 }
 
+void ReuseTree::keep(Block block, const RetentionRule& rule) {
+  Data& b = blocks_[block];
+  b.priority = static_cast<std::uint8_t>(rule.priority);
+  b.timed = rule.duration.has_value();
+  if (b.timed) timed_[block].duration = *rule.duration;
+}
+
 void ReuseTree::claim(Block block, const std::optional<RetentionRule>& rule) {
   dequeue(block);
   Data& b = blocks_[block];
   if (b.refs++ == 0 && b.stamp > 0) ++use_version_;
-  if (rule) b.priority = rule->priority;
-  b.duration = rule ? rule->duration : std::nullopt;
+  keep(block, rule.value_or(RetentionRule{b.priority, std::nullopt}));
 }
 
 /// The two exchange their memory.
@@ -183,16 +189,15 @@ ReuseTree::Block ReuseTree::take(const RetentionRule& rule) {
     dequeue(given_up);
     leave_with_all_behind(given_up);
     swap_places(block, given_up);
-    blocks_[block].duration.reset();
+    blocks_[block].timed = false;
     enqueue(block);
     block = given_up;
   } else {
     leave_with_all_behind(block);
     dequeue(block);
   }
+  keep(block, rule);
   Data& b = blocks_[block];
-  b.priority = rule.priority;
-  b.duration = rule.duration;
   b.refs = 1;
   b.written = true;
   return block;
@@ -219,10 +224,11 @@ void ReuseTree::release(Block block, Time now) {
   if (--b.refs > 0) return;
   if (b.stamp > 0) ++use_version_;
   enqueue(block);
-  b.released = ++releases_;
-  if (!b.duration || b.priority == kDefaultRetention) return;
-  b.expiry = nanoseconds_of(now) + b.duration->count();
-  timers_.push(block, static_cast<std::uint64_t>(b.expiry));
+  if (!b.timed || b.priority == kDefaultRetention) return;
+  Timed& timed = timed_[block];
+  timed.released = ++releases_;
+  timed.expiry = nanoseconds_of(now) + timed.duration.count();
+  timers_.push(block, static_cast<std::uint64_t>(timed.expiry));
 }
 
 /// Model: in order of expiry, then of release; upstream's heap orders by address.
@@ -234,7 +240,7 @@ void ReuseTree::expire(Time now) {
     timers_.erase(scratch_.back());
   }
   const auto order = [&](Block block) {
-    return std::tuple(blocks_[block].expiry, blocks_[block].released);
+    return std::tuple(timed_[block].expiry, timed_[block].released);
   };
   std::sort(scratch_.begin(), scratch_.end(),
             [&](Block a, Block b) { return order(a) < order(b); });

@@ -95,7 +95,8 @@ class ReuseTree {
   bool on_gpu(Block block) const { return level_of(block) == 0; }
   /// With what `block` is kept.
   RetentionRule rule(Block block) const {
-    return {blocks_[block].priority, blocks_[block].duration};
+    const Data& b = blocks_[block];
+    return {b.priority, b.timed ? std::optional(timed_[block].duration) : std::nullopt};
   }
   /// One more uses the block, and says how long to keep it behind that; nothing: as important as it
   /// was, and for good.
@@ -118,26 +119,31 @@ class ReuseTree {
   void check_drained() const;
 
  protected:
+  /// Small, as most of what a run waits for is memory.
   struct Data {
+    std::uint64_t stamp = 0;
     RequestId owner{};  ///< whose tokens these are
-    std::uint32_t number = 0;
     std::uint32_t tokens = 0;
     Block parent = kNone;
     std::uint32_t refs = 0;
     std::uint32_t slot = 0;
-    std::uint32_t priority = kDefaultRetention;
+    std::uint8_t priority = kDefaultRetention;
     std::uint8_t level = 0;
     bool written = false;  ///< somebody has had it
-    std::optional<Duration> duration;
+    bool timed = false;    ///< it is worth its priority for a time
+  };
+  static_assert(kMostRetention <= 255);
+  struct Timed {
+    Duration duration{};
     std::int64_t expiry = 0;
     std::uint64_t released = 0;
-    std::uint64_t stamp = 0;
   };
 
   std::uint32_t queue_of(const Data& b) const {
     return b.level * (kMostRetention + 1) + b.priority;
   }
   Place place_of(Block block) const { return {blocks_[block].level, blocks_[block].slot}; }
+  void keep(Block block, const RetentionRule& rule);
   void enqueue(Block block);
   void dequeue(Block block);
   Block victim(std::uint32_t level) const;
@@ -152,6 +158,7 @@ class ReuseTree {
   Copies& copies_;
   Block root_;
   std::vector<Data> blocks_;
+  std::vector<Timed> timed_;                 ///< of those that are
   IndexLists queues_;                        ///< by level and priority
   IndexLists children_;                      ///< by parent
   std::uint32_t mask_;                       ///< buckets, less one

@@ -117,7 +117,11 @@ bool SequenceBlocks::claim_full(Sequence& s, std::uint32_t context, Admission& o
   const std::uint32_t most = (context - 1) / block_tokens_;
   ReuseTree::Block last = tree_.root();
   while (rules_.block_reuse && s.held() < most) {
-    const ReuseTree::Block next = tree_.find(last, s.id, s.held(), block_tokens_);
+    // What the look-up found still stands, unless a claimed block's way to the GPU drove it out.
+    const std::size_t i = s.held();
+    const bool known = i < s.path.size() && tree_.stamp(s.path[i].block) == s.path[i].stamp;
+    const ReuseTree::Block next =
+        known ? s.path[i].block : tree_.find(last, s.id, s.held(), block_tokens_);
     if (next == ReuseTree::kNone) break;
     count(next, block_tokens_, out);
     tree_.claim(next, rule_of(s, s.held()));

@@ -11,10 +11,14 @@ namespace spillway {
 
 void BlockCopies::begin_step() {
   KV_ASSERT(all_done(), "copies of the step before have not ended");
+  const bool copied = std::any_of(lanes_.begin(), lanes_.end(),
+                                  [](const Lane& lane) { return !lane.step.empty(); });
   for (Lane& lane : lanes_) {
     lane.before = lane.decided();
     lane.step.clear();
   }
+  if (!copied) return;
+  for (Slots& slots : slots_) std::fill(slots.in_step.begin(), slots.in_step.end(), 0);
 }
 
 std::size_t BlockCopies::lane_of(const ReuseTree::Place& from, const ReuseTree::Place& to) {
@@ -22,12 +26,21 @@ std::size_t BlockCopies::lane_of(const ReuseTree::Place& from, const ReuseTree::
   return 2 * (std::max(from.level, to.level) - 1U) + (down ? 0 : kUpLane);
 }
 
-BlockCopies::Counts& BlockCopies::touched(const ReuseTree::Place& place) {
-  std::vector<Counts>& slots = touched_[place.level];
-  if (slots.size() <= place.slot) {
-    slots.resize(std::max<std::size_t>(place.slot + 1, 2 * slots.size()));
+BlockCopies::Counts BlockCopies::Slots::touch(std::uint32_t slot, std::size_t lane,
+                                              std::uint32_t number) {
+  constexpr std::uint32_t kBits = 64;
+  if (touched.size() <= slot) {
+    touched.resize(std::max<std::size_t>(slot + 1, 2 * touched.size()));
+    in_step.resize(touched.size() / kBits + 1);
   }
-  return slots[place.slot];
+  std::uint64_t& word = in_step[slot / kBits];
+  const std::uint64_t bit = std::uint64_t{1} << (slot % kBits);
+  const Counts before = (word & bit) != 0 ? touched[slot] : Counts{};
+  word |= bit;
+  Counts now = before;
+  now[lane] = number;
+  touched[slot] = now;
+  return before;
 }
 
 void BlockCopies::copy(const ReuseTree::Place& from, const ReuseTree::Place& to,
@@ -35,8 +48,9 @@ void BlockCopies::copy(const ReuseTree::Place& from, const ReuseTree::Place& to,
   const std::size_t lane = lane_of(from, to);
   const bool up = to.level == 0;
   ++(up ? counters_.load_jobs : counters_.store_jobs);
-  Counts& source = touched(from);
-  Counts& target = touched(to);
+  const auto number = static_cast<std::uint32_t>(lanes_[lane].step.size() + 1);
+  const Counts source = slots_[from.level].touch(from.slot, lane, number);
+  const Counts target = slots_[to.level].touch(to.slot, lane, number);
   Copy copy;
   copy.bytes = env_.config.block_bytes / env_.config.block_tokens * std::int64_t{tokens};
   if (lane >= 2) copy.bytes = copy.bytes * std::int64_t{ranks_};
@@ -45,7 +59,6 @@ void BlockCopies::copy(const ReuseTree::Place& from, const ReuseTree::Place& to,
   }
   copy.request = for_;
   lanes_[lane].step.push_back(copy);
-  source[lane] = target[lane] = lanes_[lane].decided();
   if (up) tell_clock(copy, LoadEvent::kSubmitted);
 }
 
@@ -58,7 +71,7 @@ void BlockCopies::tell_clock(const Copy& copy, LoadEvent event) {
 
 bool BlockCopies::may_begin(const Copy& copy) const {
   for (std::size_t i = 0; i < kLanes; ++i) {
-    if (copy.behind[i] > lanes_[i].done) return false;
+    if (lanes_[i].before + copy.behind[i] > lanes_[i].done) return false;
   }
   return true;
 }

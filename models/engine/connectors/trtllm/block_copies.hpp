@@ -79,8 +79,8 @@ class BlockCopies final : public UnaskedConnector, public ReuseTree::Copies {
   // A path's lanes, down and up, stand beside one another: the host's, then the disk's.
   static constexpr std::size_t kUpLane = 1;
   static constexpr std::size_t kLanes = 4;
-  /// Copies by lane, counted from the start of the run.
-  using Counts = std::array<std::uint64_t, kLanes>;
+  /// Copies by lane, counted from the start of the step: those of earlier ones have ended.
+  using Counts = std::array<std::uint32_t, kLanes>;
   struct Copy {
     Bytes bytes{0};
     Counts behind{};  ///< that have to have ended
@@ -110,8 +110,15 @@ class BlockCopies final : public UnaskedConnector, public ReuseTree::Copies {
   };
 
   static std::size_t lane_of(const ReuseTree::Place& from, const ReuseTree::Place& to);
-  /// Up to which copy of each lane the slot is read or written.
-  Counts& touched(const ReuseTree::Place& place);
+  /// Slots of a level, up to which copy of each lane each is read or written. A bit says that a
+  /// copy of this step does: most slots are then not looked at, which would wait for memory.
+  struct Slots {
+    std::vector<Counts> touched;
+    std::vector<std::uint64_t> in_step;
+
+    /// Those of the slot, which copy `number` of `lane` touches now.
+    Counts touch(std::uint32_t slot, std::size_t lane, std::uint32_t number);
+  };
   bool may_begin(const Copy& copy) const;
   void serve(std::size_t lane, std::uint32_t job, bool begins);
   void end(std::size_t lane, std::uint32_t job);
@@ -123,7 +130,7 @@ class BlockCopies final : public UnaskedConnector, public ReuseTree::Copies {
   DiskListener disk_listener_{*this};
   std::uint32_t ranks_ = 1;
   std::array<Lane, kLanes> lanes_;
-  std::array<std::vector<Counts>, ReuseTree::kLevels> touched_;  ///< by level and slot
+  std::array<Slots, ReuseTree::kLevels> slots_;  ///< by level
   Handle for_{};
   ExchangeStats disk_counts_;
 };
