@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cmath>
 #include <map>
+#include <mutex>
 #include <numeric>
 
 #include "reports/document.hpp"
@@ -40,7 +41,37 @@ struct RunOutcome {
   std::vector<RunQuantity> account;
   std::string digest;
   std::uint64_t completed = 0;
+  std::uint64_t events = 0;
   Notes warnings;
+};
+
+/// Of each replicate the variants with most events run first, as far as they have run before, so
+/// that threads do not wait for one long run at the end. Safe from several threads.
+class LongestFirst {
+ public:
+  LongestFirst(std::size_t variants, std::size_t replicates)
+      : events_(variants), left_(replicates, std::vector<std::size_t>(variants)) {
+    for (std::vector<std::size_t>& all : left_) std::iota(all.begin(), all.end(), std::size_t{0});
+  }
+  std::size_t next(std::size_t replicate) {
+    const std::lock_guard lock(mutex_);
+    std::vector<std::size_t>& left = left_[replicate];
+    const auto longest =
+        std::max_element(left.begin(), left.end(),
+                         [&](std::size_t a, std::size_t b) { return events_[a] < events_[b]; });
+    const std::size_t variant = *longest;
+    left.erase(longest);
+    return variant;
+  }
+  void ran(std::size_t variant, std::uint64_t events) {
+    const std::lock_guard lock(mutex_);
+    events_[variant] = events;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::uint64_t> events_;
+  std::vector<std::vector<std::size_t>> left_;
 };
 
 class Comparison {
@@ -104,10 +135,13 @@ class Comparison {
     recorded_ = std::all_of(replicates_.begin(), replicates_.end(),
                             [](const auto& one) { return one->resampled(); });
     runs_.resize(variants() * (options_.replications + (recorded_ ? 1 : 0)));
+    LongestFirst order(variants(), runs_.size() / variants());
     parallel_for(runs_.size(), options_.threads, [&](std::size_t i) {
-      const std::size_t variant = i % variants();
       const auto replicate = static_cast<std::uint32_t>(i / variants());
-      runs_[i] = run_one(variant, replicate);
+      const std::size_t variant = order.next(replicate);
+      RunOutcome& outcome = runs_[replicate * variants() + variant];
+      outcome = run_one(variant, replicate);
+      order.ran(variant, outcome.events);
       const std::uint64_t finished = ++done;
       if (options_.progress) options_.progress(finished, runs_.size());
     });
@@ -133,6 +167,7 @@ class Comparison {
     out.account = account_of(outcome.result, &turns);
     out.digest = digest_of(to_json(outcome.result));
     out.completed = outcome.result.completed;
+    out.events = outcome.result.sim.events;
     if (replicate == 0) out.warnings = std::move(outcome.warnings);
     return out;
   }
