@@ -1,191 +1,263 @@
-"""AIBrix KVCache on vLLM, after AMBIGUITIES_AIBRIX.md."""
+#!/usr/bin/env python3
+"""Plain reference simulation of vLLM v1 with AIBrix KVCache: preset aibrix@0.4.
+
+A slow, direct transcription of the rules of AMBIGUITIES_AIBRIX.md over scheduler.py and fleet.py. "A5" is a rule
+of that page, "§10" a section of vllm-lmcache-llmd.md. aibrix_parts.py has L1 and L2.
+
+    python3 aibrix.py SCENARIO.json [--requests OUT.csv] [--totals OUT.json]
+"""
 import math
-from collections import OrderedDict
+
 import fleet as fleet_module
-from fleet import Counts, Fleet, FleetConfig, Replica, bytes_of, decimal, read, totals
-from parts import Job, ceil_div
-class Cfg(FleetConfig):
-    def __init__(s, sc):
-        sc["engine"].setdefault("offload_connector","aibrix"); super().__init__(sc)
-        o=s.engine.get("aibrix",{}); B=s.B
-        s.K=max(int(o.get("chunk_tokens",512))//B,4); s.skip=int(o.get("skip_blocks",8))
-        s.small=decimal(o.get("small_fifo_ratio","0.3")); s.promo=int(o.get("promo_threshold",1))
-        s.ing={"hot":"hot","all":"put","evicted":"evict"}[o.get("ingestion","hot")]
-        q=int(o.get("max_inflight_tokens",0))//B; s.quota=max(q,2*s.K) if q else 0
-        s.tmo=decimal(o.get("per_token_timeout_ms",20))*10**6
-        s.dg=int(o.get("double_get_blocks",4)); s.dr=decimal(o.get("double_get_ratio","0.1"))
-class L2(Counts):
-    def __init__(s,cfg,spec,links):
-        super().__init__(); s.cap=bytes_of(spec.get("capacity")); s.none=spec.get("eviction","lru")=="none"
-        s.b=cfg.block_bytes; s.keys=OrderedDict(); s.down,s.up=links; s.name=spec["name"]
-        s.look=math.ceil(decimal(spec.get("lookup_us",0))*1000)
-    def written(s,k):
-        if k in s.keys: s.keys.move_to_end(k); return
-        if s.b>s.cap or (s.none and (len(s.keys)+1)*s.b>s.cap): s.refused+=1; return
-        while (len(s.keys)+1)*s.b>s.cap: s.keys.popitem(last=False); s.evictions+=1
-        s.keys[k]=1; s.stored+=1
-    def lead(s,ks):
-        n=0
-        for k in ks:
-            if k not in s.keys: break
-            n+=1
-        return n
-class Buf:
-    def __init__(s): s.refs=1
-class L1(Counts):
-    def __init__(s,rep,spec):
-        super().__init__(); cfg=rep.cfg; s.rep,s.cfg=rep,cfg; s.b=cfg.block_bytes; s.cap=bytes_of(spec["capacity"])
-        s.pool=math.floor(s.cap/s.b)+((2*cfg.K+(cfg.quota or cfg.K)) if rep.l2 else 0); s.inuse=0
-        s.pol=spec.get("eviction","s3fifo"); s.q={"small":OrderedDict(),"main":OrderedDict()}; s.ghost=set(); s.hot={}
-        s.smallcap=math.floor(s.cap*s.cfg.small); s.maincap=s.cap-s.smallcap
-    def where(s,k): return "small" if k in s.q["small"] else "main" if k in s.q["main"] else None
-    def used(s): return (len(s.q["small"])+len(s.q["main"]))*s.b
-    def up(s,buf): buf.refs+=1
-    def down(s,buf):
-        buf.refs-=1; assert buf.refs>=0
-        if not buf.refs: s.inuse-=1
-    def get(s,k):
-        w=s.where(k); buf=s.q[w][k]
-        if s.pol=="s3fifo":
-            if w=="small" and s.hot[k]==s.cfg.promo-1: yield from s.rep.call("hot",k,buf)
-            s.hot[k]=min(3,s.hot[k]+1)
+from aibrix_parts import Level1, Level2
+from fleet import Fleet, FleetConfig, Replica, decimal, read, totals
+from parts import Job
+
+INGESTING_CALL = {"hot": "hot", "all": "put", "evicted": "evict"}              # A10
+
+
+class AibrixConfig(FleetConfig):
+    """A1."""
+
+    def __init__(self, scenario):
+        scenario["engine"].setdefault("offload_connector", "aibrix")
+        super().__init__(scenario)
+        o = self.engine.get("aibrix", {})
+        self.chunk_blocks = max(int(o.get("chunk_tokens", 512)) // self.B, 4)  # K
+        self.skip_blocks = int(o.get("skip_blocks", 8))
+        self.small_fifo_ratio = decimal(o.get("small_fifo_ratio", "0.3"))
+        self.promo_threshold = int(o.get("promo_threshold", 1))
+        self.ingesting_call = INGESTING_CALL[o.get("ingestion", "hot")]
+        quota = int(o.get("max_inflight_tokens", 0)) // self.B
+        self.quota = max(quota, 2 * self.chunk_blocks) if quota else 0         # A10, in blocks
+        self.token_timeout_ns = decimal(o.get("per_token_timeout_ms", 20)) * 10**6
+        self.double_get_blocks = int(o.get("double_get_blocks", 4))
+        self.double_get_ratio = decimal(o.get("double_get_ratio", "0.1"))
+
+
+class AibrixReplica(Replica):
+    """The scheduler is that of vLLM without a connector (A2); the worker does it all."""
+
+    synchronous = True
+
+    def __init__(self, fleet, number, level2):
+        super().__init__(fleet, number)
+        near = fleet.cfg.tiers[0]
+        self.l2 = level2                                       # None: there is none
+        self.l1 = Level1(fleet.cfg, near, level2 is not None, self.ingest)
+        self.down, self.up = fleet.cfg.links_of(near)
+        self.writes = 0                                        # to L2 under way, where there is a quota
+        self.first_scheduled = []                              # requests, A3
+
+    def lookup(self, r, local_blocks):
+        return 0
+
+    def admitted(self, r, gpu, external, first):
+        pass
+
+    # ---------------------------------------------------------------- time of the worker, A4
+
+    def until(self, instant):
+        if instant > self.fleet.now:
+            yield instant
+
+    def submit(self, link, blocks, then=lambda: None):
+        """The job's end; `then` is done there."""
+        job = Job(0, None, None, None, blocks * self.cfg.block_bytes)
+        link.submit(job, self.fleet.now)
+        self.fleet.at_end(job.end, then)
+        return job.end
+
+    # ---------------------------------------------------------------- ingestion, A10
+
+    def ingest(self, call, key, buffer):
+        if self.l2 is None or call != self.cfg.ingesting_call:
+            return
+        if not self.cfg.quota:
+            yield from self.until(self.submit(self.l2.down, 1, lambda: self.l2.written(key)))
+        elif self.writes >= self.cfg.quota:
+            self.l2.refused += 1                               # dropped for good
         else:
-            if s.hot[k]==0: yield from s.rep.call("hot",k,buf)
-            s.hot[k]=1
-            if s.pol=="lru": s.q[w].move_to_end(k)
-        return buf
-    def put(s,k,buf):
-        w=s.where(k)
-        if s.pol=="s3fifo" and k in s.ghost:
-            s.ghost.remove(k); s.q["main"][k]=buf; s.hot[k]=0; s.stored+=1; yield from s.rep.call("hot",k,buf)
-        elif w:
-            s.down(s.q[w][k]); s.q[w][k]=buf
-            if s.pol!="fifo": s.q[w].move_to_end(k)
-            if s.pol!="s3fifo": s.hot[k]=0
-        else: s.q["small"][k]=buf; s.hot[k]=0; s.stored+=1; yield from s.rep.call("put",k,buf)
-        if s.used()>s.cap: yield from s.evict(1)
-    def gone(s,k,buf):
-        yield from s.rep.call("evict",k,buf); s.down(buf); del s.hot[k]; s.evictions+=1
-    def main_one(s):
-        k,buf=s.q["main"].popitem(last=False)
-        if s.hot[k]>=1: s.hot[k]-=1; s.q["main"][k]=buf
-        else: yield from s.gone(k,buf)
-    def evict(s,x):
-        goal=max(0,min(s.used(),s.cap)-x)
-        while s.used()>goal:
-            if s.pol!="s3fifo":
-                k,buf=s.q["small"].popitem(last=False); yield from s.gone(k,buf); continue
-            if len(s.q["small"])*s.b>s.smallcap or not s.q["main"]:
-                k,buf=s.q["small"].popitem(last=False)
-                if s.hot[k]>=s.cfg.promo:
-                    s.hot[k]=0; s.q["main"][k]=buf
-                    while len(s.q["main"])*s.b>s.maincap: yield from s.main_one()
-                else: yield from s.gone(k,buf); s.ghost.add(k)
-            else: yield from s.main_one()
-    def ask(s,k):
-        while s.pool-s.inuse==0 and s.used()>0: yield from s.evict(k*s.b)
-        n=min(k,s.pool-s.inuse); assert n>=0; s.inuse+=n
-        return [Buf() for _ in range(n)]
-class Rep(Replica):
-    synchronous=True
-    def __init__(s,fl,no,mk):
-        super().__init__(fl,no); cfg=fl.cfg; s.l2=mk(no); s.l1=L1(s,cfg.tiers[0]); s.down,s.up=cfg.links_of(cfg.tiers[0])
-        s.flight=0; s.order=[]; s.R={}
-    def lookup(s,r,g): return 0
-    def admitted(s,*a): pass
-    def submit(s,link,n,then=None):
-        j=Job(0,None,None,None,n*s.cfg.block_bytes); link.submit(j,s.fleet.now)
-        s.fleet.at_end(j.end,then or (lambda:None)); return j.end
-    def until(s,t):
-        if t>s.fleet.now: yield t
-    def call(s,kind,k,buf):
-        if not s.l2 or kind!=s.cfg.ing: return
-        if s.cfg.quota and s.flight>=s.cfg.quota: s.l2.refused+=1; return
-        if s.cfg.quota:
-            s.flight+=1; s.l1.up(buf)
-            def done(): s.flight-=1; s.l1.down(buf); s.l2.written(k)
-            s.submit(s.l2.down,1,done); return
-        end=s.submit(s.l2.down,1,lambda:s.l2.written(k)); yield from s.until(end)
-    def test(s,missing,m): return s.l2 and missing>=max(1,s.cfg.dg) and missing>=s.cfg.dr*m
-    def chunk(s,keys):
-        m=len(keys); bufs=[]
-        for k in keys:
-            if not s.l1.where(k): break
-            b=yield from s.l1.get(k); s.l1.up(b); bufs.append(b)
-        h=len(bufs); g=0
-        if s.test(m-h,m):
-            nb=yield from s.l1.ask(m-h); k=len(nb); start=s.fleet.now
-            if k:
-                dl=start+(m-h)*s.cfg.B*s.cfg.tmo; late=False; dl=math.ceil(dl)
-                if start+s.l2.look>dl: late=True
-                else:
-                    yield from s.until(start+s.l2.look); g=s.l2.lead(keys[h:h+k])
-                    if g:
-                        ks=keys[h:h+g]
-                        end=s.submit(s.l2.up,g,lambda:[s.l2.keys.move_to_end(x) for x in ks if x in s.l2.keys])
-                        if end>dl: late=True
-                        else: yield from s.until(end)
-                if late: yield from s.until(dl); g=0
-                for b in nb[g:]: s.l1.down(b)
-                for x,b in zip(keys[h:h+g],nb):
-                    s.l1.up(b); bufs.append(b); yield from s.l1.put(x,b)
-        if h+g: yield from s.until(s.submit(s.up,h+g))
-        for b in bufs: s.l1.down(b)
-        return h,g
-    def load(s,r,c,q):
-        B=s.cfg.B; f,l=c//B,(c+q)//B; src=[]
-        if l-f<s.cfg.skip: return 0
-        for a in range(f,l,s.cfg.K):
-            ks=[r.key(i) for i in range(a,min(l,a+s.cfg.K))]
-            h,g=yield from s.chunk(ks); src+=[0]*h+[1]*g
-            if h+g<len(ks): break
-        R=len(src)*B-(c-B*f) if src else 0
-        if not r.preemptions and src:
-            for i,w in enumerate(src): r.cached[s.cfg.tiers[w]["name"]]+=B-((c-B*f) if i==0 else 0)
-        assert 0<=R<=q; return R
-    def store(s,r,c,q,R):
-        if R==q: return
-        B=s.cfg.B; f,l=(c+R)//B,(c+q)//B
-        for a in range(f,l,s.cfg.K):
-            ks=[r.key(i) for i in range(a,min(l,a+s.cfg.K))]; m=len(ks); e=0
-            while e<m and s.l1.where(ks[e]): e+=1
-            if e<m and s.test(m-e,m):
-                yield from s.until(s.fleet.now+s.l2.look); e+=s.l2.lead(ks[e:])
-            if e==m: continue
-            nb=yield from s.l1.ask(m-e)
-            s.l1.refused+=m-e-len(nb)
-            if not nb: break
-            yield from s.until(s.submit(s.down,len(nb)))
-            for k,b in zip(ks[e:],nb): yield from s.l1.put(k,b)
-    def worker(s,step,_):
-        if not step.plan: return
-        for r,*_x in step.plan:
-            if r not in s.order: s.order.append(r)
-        plan={e[0]:e for e in step.plan}
-        who=[r for r in s.order if r in plan and plan[r][1]<r.prompt]; R={}
-        for r in who:
-            _,c,n,_x=plan[r]; R[r]=yield from s.load(r,c,min(n,r.prompt-c))
-        dt=0
-        for r,(_,c,n,_x) in plan.items():
-            x=R.get(r,0); x-=x==n; dt+=n-x
-        ctx=sum(c+n for _,c,n,_x in step.plan)
-        yield from s.wait(math.ceil(s.cfg.step_ns+s.cfg.token_ns*dt+s.cfg.kv_token_ns*ctx))
-        for r in who:
-            _,c,n,_x=plan[r]; yield from s.store(r,c,min(n,r.prompt-c),R[r])
-    def check(s):
-        super().check(); n=sum(map(len,s.l1.q.values()))
-        assert s.l1.inuse==n and not s.flight,(s.l1.inuse,n,s.flight); assert s.l1.used()<=s.l1.cap
+            self.write_behind(key, buffer)
+
+    def write_behind(self, key, buffer):
+        """The worker goes on."""
+        def ended():
+            self.writes -= 1
+            self.l1.let_go(buffer)
+            self.l2.written(key)
+
+        self.writes += 1
+        self.l1.hold(buffer)
+        self.submit(self.l2.down, 1, ended)
+
+    # ---------------------------------------------------------------- load, A5 and A6
+
+    def load(self, r, computed, q):
+        """R, the tokens that were brought."""
+        B, tiers = self.cfg.B, [spec["name"] for spec in self.cfg.tiers]
+        first, last = computed // B, (computed + q) // B
+        if last - first < self.cfg.skip_blocks:
+            return 0
+        sources = []                                           # names of tiers, by block
+        for keys in self.chunks(r, first, last):
+            hits, fetched = yield from self.load_chunk(keys)
+            sources += tiers[:1] * hits + tiers[1:] * fetched
+            if hits + fetched < len(keys):
+                break
+        if not sources:
+            return 0
+        known = computed - B * first                           # tokens of the first block
+        if not r.preemptions:                                  # A14
+            for tier in sources:
+                r.cached[tier] += B
+            r.cached[sources[0]] -= known
+        loaded = len(sources) * B - known
+        assert 0 <= loaded <= q
+        return loaded
+
+    def chunks(self, r, first, last):
+        for start in range(first, last, self.cfg.chunk_blocks):
+            yield [r.key(i) for i in range(start, min(last, start + self.cfg.chunk_blocks))]
+
+    def load_chunk(self, keys):
+        """A6: how many leading blocks L1 gave, and how many behind them L2."""
+        buffers = yield from self.hits(keys)
+        hits = len(buffers)
+        missing = keys[hits:]
+        if self.worth_asking(len(missing), len(keys)):
+            buffers += yield from self.fetch(missing)
+        if buffers:
+            yield from self.until(self.submit(self.up, len(buffers)))
+        for buffer in buffers:
+            self.l1.let_go(buffer)
+        return hits, len(buffers) - hits
+
+    def hits(self, keys):
+        """A6 (1)."""
+        buffers = []
+        for key in keys:
+            if not self.l1.has(key):
+                break
+            buffer = yield from self.l1.get(key)
+            self.l1.hold(buffer)
+            buffers.append(buffer)
+        return buffers
+
+    def worth_asking(self, missing, blocks):
+        """A6 (2): is there an L2, and does it pay?"""
+        least = max(1, self.cfg.double_get_blocks)
+        return self.l2 is not None and missing >= least and missing >= self.cfg.double_get_ratio * blocks
+
+    def fetch(self, missing):
+        """A6 (2): the buffers of the blocks that came from L2, now in L1."""
+        buffers = yield from self.l1.ask(len(missing))
+        if not buffers:
+            return []
+        timeout = len(missing) * self.cfg.B * self.cfg.token_timeout_ns
+        arrived = yield from self.get_from_l2(missing[:len(buffers)], math.ceil(self.fleet.now + timeout))
+        for buffer in buffers[arrived:]:
+            self.l1.let_go(buffer)
+        for key, buffer in zip(missing, buffers[:arrived]):
+            self.l1.hold(buffer)
+            yield from self.l1.put(key, buffer)
+        return buffers[:arrived]
+
+    def get_from_l2(self, keys, deadline):
+        """A11: how many leading blocks arrive in time."""
+        answer = self.fleet.now + self.l2.lookup_ns
+        if answer > deadline:
+            yield from self.until(deadline)
+            return 0
+        yield from self.until(answer)
+        there = keys[:self.l2.leading(keys)]
+        if not there:
+            return 0
+        end = self.submit(self.l2.up, len(there), lambda: self.l2.touch(there))
+        yield from self.until(min(end, deadline))
+        return len(there) if end <= deadline else 0
+
+    # ---------------------------------------------------------------- store, A8
+
+    def store(self, r, computed, q, loaded):
+        if loaded == q:
+            return
+        B = self.cfg.B
+        for keys in self.chunks(r, (computed + loaded) // B, (computed + q) // B):
+            new = yield from self.not_stored(keys)
+            if not new:
+                continue
+            buffers = yield from self.l1.ask(len(new))
+            self.l1.refused += len(new) - len(buffers)
+            if not buffers:
+                return
+            yield from self.until(self.submit(self.down, len(buffers)))
+            for key, buffer in zip(new, buffers):
+                yield from self.l1.put(key, buffer)
+
+    def not_stored(self, keys):
+        """The chunk without the leading blocks that L1 has, or L2 behind them."""
+        known = next((i for i, key in enumerate(keys) if not self.l1.has(key)), len(keys))
+        if self.worth_asking(len(keys) - known, len(keys)):
+            yield from self.until(self.fleet.now + self.l2.lookup_ns)
+            known += self.l2.leading(keys[known:])
+        return keys[known:]
+
+    # ---------------------------------------------------------------- steps
+
+    def worker(self, step, _stores):
+        """A4: loads, compute, stores."""
+        if not step.plan:
+            return
+        parts = self.prompt_parts(step)
+        loaded = {}
+        for r, computed, q in parts:
+            loaded[r] = yield from self.load(r, computed, q)
+        yield from self.wait(self.compute_time(step, loaded))
+        for r, computed, q in parts:
+            yield from self.store(r, computed, q, loaded[r])
+
+    def prompt_parts(self, step):
+        """A3: (request, C, q) of who takes part, in order."""
+        plan = {r: (computed, n) for r, computed, n, _samples in step.plan}
+        self.first_scheduled += [r for r in plan if r not in self.first_scheduled]
+        return [(r, plan[r][0], min(plan[r][1], r.prompt - plan[r][0])) for r in self.first_scheduled
+                if r in plan and plan[r][0] < r.prompt]
+
+    def compute_time(self, step, loaded):
+        """A5: what was loaded is not computed, but one token at least is."""
+        tokens = context = 0
+        for r, computed, n, _samples in step.plan:
+            tokens += n - min(loaded.get(r, 0), n - 1)
+            context += computed + n
+        return math.ceil(self.cfg.step_ns + self.cfg.token_ns * tokens + self.cfg.kv_token_ns * context)
+
+    def check(self):
+        super().check()
+        assert not self.writes
+        self.l1.check()
+
+
 def simulate(path):
-    cfg,reqs=read(path,Cfg); fl=Fleet(cfg,reqs); sh={}
-    def mk(no):
-        if len(cfg.tiers)<2: return None
-        spec=cfg.tiers[1]; key=0 if spec.get("scope")=="cluster" else no
-        if key not in sh: sh[key]=L2(cfg,spec,cfg.links_of(spec))
-        return sh[key]
-    fl.replicas=[Rep(fl,i,mk) for i in range(cfg.replicas)]; fl.run()
-    T=[(cfg.tiers[0]["name"],r.l1,sum(map(len,r.l1.q.values()))) for r in fl.replicas]+[(x.name,x,len(x.keys)) for x in sh.values()]
-    L=[(nm,l) for r in fl.replicas for nm,l in zip(cfg.link_names_of(cfg.tiers[0]),(r.down,r.up))]+[(nm,l) for x in sh.values() for nm,l in zip(cfg.link_names_of(cfg.tiers[1]),(x.down,x.up))]
-    return cfg,reqs,totals(fl,T,L)
+    cfg, requests = read(path, AibrixConfig)
+    fleet = Fleet(cfg, requests)
+    near, *behind = cfg.tiers
+    stores = {}                                                # L2s, by the first replica that has it
+
+    def level2(number):
+        for spec in behind:
+            owner = 0 if spec.get("scope") == "cluster" else number
+            if owner not in stores:
+                stores[owner] = Level2(cfg, spec, cfg.links_of(spec))
+            return stores[owner]
+
+    fleet.replicas = [AibrixReplica(fleet, number, level2(number)) for number in range(cfg.replicas)]
+    fleet.run()
+    tiers = [(near["name"], r.l1, r.l1.entries()) for r in fleet.replicas]
+    tiers += [(store.name, store, len(store.keys)) for store in stores.values()]
+    ends = [(near, r) for r in fleet.replicas] + [(spec, store) for spec in behind for store in stores.values()]
+    links = [(name, link) for spec, end in ends for name, link in zip(cfg.link_names_of(spec), (end.down, end.up))]
+    return cfg, requests, totals(fleet, tiers, links)
 
 
 if __name__ == "__main__":

@@ -1,192 +1,309 @@
-"""FlexKV on vLLM, after AMBIGUITIES_FLEXKV.md."""
-import math
+#!/usr/bin/env python3
+"""Plain reference simulation of vLLM v1 with FlexKV: preset flexkv@1.2.
+
+A slow, direct transcription of the rules of AMBIGUITIES_FLEXKV.md over scheduler.py and fleet.py. "F7" is a rule
+of that page, "§10" a section of vllm-lmcache-llmd.md. flexkv_tree.py has the trees.
+
+    python3 flexkv.py SCENARIO.json [--requests OUT.csv] [--totals OUT.json]
+"""
 import fleet as fleet_module
-from fleet import Counts, Fleet, FleetConfig, Replica, bytes_of, decimal, read, totals
+from fleet import Fleet, FleetConfig, Replica, decimal, read, totals
+from flexkv_tree import Tree
 from parts import Job
-class Cfg(FleetConfig):
-    def __init__(s, sc):
-        sc["engine"].setdefault("offload_connector","flexkv"); super().__init__(sc)
-        o=s.engine.get("flexkv",{})
-        s.th=decimal(o.get("evict_start_threshold","0.7")); s.ratio=decimal(o.get("evict_ratio","0.05"))
-        s.reward=int(o.get("hit_reward_seconds",0))*10**9; s.prot=int(o.get("slru_protected_threshold",2))
-class Node:
-    def __init__(s,no,blocks,parent,now):
-        s.no,s.blocks,s.parent=no,blocks,parent; s.kids={}; s.ready=False; s.locks=0
-        s.access=s.grace=s.created=now; s.hits=0; s.size=len(blocks)
-def set_ready(n):
-    left=n.size
-    while left>0:
-        n.ready=True; left-=len(n.blocks); n=n.parent
-    assert left==0
-class Tree(Counts):
-    def __init__(s,cfg,spec,fl):
-        super().__init__(); s.cfg,s.fl=cfg,fl; s.name=spec["name"]
-        s.total=math.floor(bytes_of(spec["capacity"])/cfg.block_bytes); assert s.total>=1
-        s.free=s.total; s.policy=spec.get("eviction","lru"); s.count=0
-        s.root=Node(-1,[],None,0); s.root.ready=True; s.nodes=set()
-    def match(s,run):
-        now=s.fl.now; n=s.root; m=r=0; last=(s.root,0); lastready=s.root; lead=True
-        while m<len(run):
-            c=n.kids.get(run[m])
-            if c is None: break
-            c.access=now; c.grace=max(c.grace,now)+s.cfg.reward; c.hits+=1
-            k=0
-            while k<len(c.blocks) and m+k<len(run) and c.blocks[k]==run[m+k]: k+=1
-            m+=k; last=(c,k); lead=lead and c.ready
-            if lead: r+=k; lastready=c
-            if k<len(c.blocks): break
-            n=c
-        return m,r,last,lastready
-    def insert(s,last,blocks):
-        node,k=last; now=s.fl.now; assert blocks
-        if node is not s.root and k<len(node.blocks):
-            up=Node(s.count,node.blocks[:k],node.parent,now); s.count+=1
-            up.ready,up.access,up.grace,up.created,up.hits=node.ready,node.access,node.grace,node.created,node.hits
-            node.parent.kids[up.blocks[0]]=up; node.blocks=node.blocks[k:]; up.kids={node.blocks[0]:node}; node.parent=up
-            s.nodes.add(up); node=up
-        c=Node(s.count,list(blocks),node,now); s.count+=1
-        assert c.blocks[0] not in node.kids
-        node.kids[c.blocks[0]]=c; s.nodes.add(c); s.stored+=len(blocks); return c
-    def remove(s,n):
-        assert not n.kids; del n.parent.kids[n.blocks[0]]; s.nodes.remove(n)
-    def key(s,n):
-        return {"lru":(n.grace,),"lfu":(n.hits,n.access),"slru":(n.hits>=s.cfg.prot,n.access),"fifo":(n.created,),
-                "mru":(-n.access,),"filo":(-n.created,)}[s.policy]+(n.no,)
-    def evict(s,x):
-        while x>0:
-            c=[n for n in s.nodes if not n.kids and n.ready and not n.locks]
-            if not c: break
-            n=min(c,key=s.key)
-            if len(n.blocks)>x: n.blocks=n.blocks[:-x]; s.free+=x; s.evictions+=x; x=0
-            else: x-=len(n.blocks); s.free+=len(n.blocks); s.evictions+=len(n.blocks); s.remove(n)
-    def take(s,k,prot):
-        if k==0: return True
-        if s.total-s.free>=s.cfg.th*s.total or k>s.free:
-            prot.locks+=1
-            s.evict(max(k-s.free, math.floor(s.total*(1-s.cfg.th))-s.free, math.floor(s.total*s.cfg.ratio)))
-            prot.locks-=1
-        if k>s.free: s.refused+=k; return False
-        s.free-=k; return True
-class Rep(Replica):
-    synchronous=False
-    def __init__(s,fl,no,_):
-        super().__init__(fl,no); cfg=fl.cfg
-        s.trees=[Tree(cfg,t,fl) for t in cfg.tiers]; s.links=[cfg.links_of(t) for t in cfg.tiers]
-        s.pending=None; s.puts=[]; s.ended_gets=[]; s.ended_puts=[]; s.under=0; s.buffers=0
-        for r in s.requests: r.plan=None
-    def job(s,link,blocks,then):
-        j=Job(0,None,None,None,blocks*s.cfg.block_bytes); link.submit(j,s.fleet.now); s.fleet.at_end(j.end,then)
-    def lookup(s,r,g):
-        t=r.tokens//s.cfg.B
-        assert s.pending is None
-        if t==g: return 0
-        run=[r.key(i) for i in range(t)]
-        M=[x.match(run) for x in s.trees]; rs=[m[1] for m in M]+[0]*(3-len(M)); r1,r2,r3=rs; top=max(rs)
-        if top<=g: return 0
-        n1=max(0,r1-g); n2=max(0,r2-max(r1,g)); n3=max(0,r3-max(r1,r2,g)); k=n2+n3
-        assert n1+k==top-g
-        p=dict(n=(n1,n2,n3),buf=0,dram=None,back=None,locks=[],ins=[])
-        lock=[m[3] for m in M]
-        if k:
-            d=s.trees[0]
-            if not d.take(k,M[0][2][0]): return 0
-            if r1==M[0][0] and r1>=g:
-                assert top-r1==k
-                p["dram"]=lock[0]=d.insert(M[0][2],run[r1:top]); p["ins"].append((d,lock[0]))
-            else: p["buf"]=k; s.buffers+=k
-        if n3 and M[1][0]==r2 and r2>=max(r1,g):
-            v=s.trees[1]
-            if v.take(n3,M[1][2][0]):
-                assert top-r2==n3
-                p["back"]=lock[1]=v.insert(M[1][2],run[r2:top]); p["ins"].append((v,lock[1]))
-        for n in lock: n.locks+=1
-        p["locks"]=lock; s.pending=p
-        return (n1+k)*s.cfg.B
-    def undo(s):
-        p,s.pending=s.pending,None
-        if not p: return
-        for n in p["locks"]: n.locks-=1
-        for tree,n in p["ins"]: tree.free+=len(n.blocks); tree.stored-=len(n.blocks); tree.remove(n)
-        s.trees[0].free+=p["buf"]; s.buffers-=p["buf"]
-    def admitted(s,r,gpu,ext,first):
-        if first and ext:
-            for t,n in zip(s.trees,s.pending["n"]): r.cached[t.name]=n*s.cfg.B
-    def start_load(s,r,local,ext):
-        r.load_state="loading"; p,s.pending=s.pending,None; p["r"]=r; return p
-    def get(s,p):
-        n1,n2,n3=p["n"]; s.under+=1; left=[bool(n2)+bool(n3)]; open_=[1+bool(p["back"])]
-        def closed():
-            open_[0]-=1
-            if not open_[0]:
-                for n in p["locks"]: n.locks-=1
-                s.trees[0].free+=p["buf"]; s.buffers-=p["buf"]
-        def up_done(): s.ended_gets.append(p["r"]); s.under-=1; closed()
-        def back_done(): set_ready(p["back"]); closed()
-        def read():
-            if p["dram"]: set_ready(p["dram"])
-            if p["back"]: s.job(s.links[1][0],n3,back_done)
-            s.job(s.links[0][1],n1+n2+n3,up_done)
-        def one():
-            left[0]-=1
-            if not left[0]: read()
-        if n2: s.job(s.links[1][1],n2,one)
-        if n3: s.job(s.links[2][1],n3,one)
-        if not n2+n3: read()
-    def leave(s,r):
-        s.running.remove(r)
-        pl=(r.tokens-1)//s.cfg.B; run=[r.key(i) for i in range(pl)]
-        if pl:
-            M=[x.match(run) for x in s.trees]; k=[pl-m[0] for m in M]
-            ok=k[0]>0 and s.trees[0].take(k[0],M[0][2][0])
-            if ok and len(k)>1 and k[1]:
-                if not s.trees[1].take(k[1],M[1][2][0]):
-                    if len(k)==2: s.trees[0].free+=k[0]; s.trees[0].refused+=k[0]; ok=False
-                    else: k[1]=0
-            if ok and len(k)>2 and k[2] and not s.trees[2].take(k[2],M[2][2][0]): k[2]=0
-            if ok:
-                nodes=[t.insert(m[2],run[m[0]:]) if kk else None for t,m,kk in zip(s.trees,M,k)]
-                for n in nodes:
-                    if n: n.locks+=1
-                s.puts.append((r,k,nodes)); return
-        s.free(r)
-    def put(s,r,k,nodes):
-        s.under+=1; left=[sum(x>0 for x in k)]
-        def done(i):
-            set_ready(nodes[i]); left[0]-=1
-            if i==0:
-                s.ended_puts.append(r); s.under-=1
-                for q in range(1,len(k)):
-                    if k[q]: s.job(s.links[q][0],k[q],lambda q=q:done(q))
-            if not left[0]:
-                for n in nodes:
-                    if n: n.locks-=1
-        s.job(s.links[0][0],k[0],lambda:done(0))
-    def schedule(s,now):
-        out=super().schedule(now); s.undo(); return out
-    def worker(s,step,_):
-        for p in step.loads: s.get(p)
-        for x in s.puts: s.put(*x)
-        s.puts=[]
-        if step.plan: yield from s.wait(s.compute_time(step))
-    def poll(s):
-        seen=bool(s.ended_puts or s.ended_gets)
-        for r in s.ended_puts: s.free(r)
-        for r in s.ended_gets: r.load_state="loaded"
-        s.ended_puts,s.ended_gets=[],[]
-        for t in s.trees:
-            assert t.total-t.free==sum(len(n.blocks) for n in t.nodes)+(s.buffers if t is s.trees[0] else 0)
+
+DRAM, NVME, REMOTE = range(3)                                  # tiers, trees and links go by these
+DOWN, UP = range(2)                                            # of a tier's links
+
+
+class FlexkvConfig(FleetConfig):
+    """F1."""
+
+    def __init__(self, scenario):
+        scenario["engine"].setdefault("offload_connector", "flexkv")
+        super().__init__(scenario)
+        o = self.engine.get("flexkv", {})
+        self.evict_start_threshold = decimal(o.get("evict_start_threshold", "0.7"))
+        self.evict_ratio = decimal(o.get("evict_ratio", "0.05"))
+        self.hit_reward_ns = int(o.get("hit_reward_seconds", 0)) * 10**9
+        self.protected_hits = int(o.get("slru_protected_threshold", 2))
+
+
+class Get:
+    """F7 and F8: what a look-up has found and taken."""
+
+    def __init__(self, found, locked):
+        self.found = found                                     # n1, n2, n3
+        self.locked = locked                                   # a node a tier
+        self.buffers = 0                                       # slots of dram outside the tree
+        self.in_dram = self.back_fill = None                   # nodes inserted
+        self.request = None                                    # once it is admitted
+        self.reads_left = self.jobs_left = 0
+
+    def below_dram(self):
+        return self.found[NVME] + self.found[REMOTE]
+
+
+class Put:
+    """F9. Blocks and new nodes by tier; 0 and None where a tier has no part."""
+
+    def __init__(self, request, blocks, nodes):
+        self.request, self.blocks, self.nodes = request, blocks, nodes
+        self.jobs_left = sum(count > 0 for count in blocks)
+
+    def new_nodes(self):
+        return [node for node in self.nodes if node]
+
+
+class FlexkvReplica(Replica):
+    synchronous = False                                        # F7: the request parks
+
+    def __init__(self, fleet, number):
+        super().__init__(fleet, number)
+        cfg = fleet.cfg
+        self.trees = [Tree(cfg, spec, fleet) for spec in cfg.tiers]
+        self.links = [cfg.links_of(spec) for spec in cfg.tiers]
+        self.looked_up = None                                  # the Get of the attempt under way
+        self.puts = []                                         # to be submitted by the next pass
+        self.ended_gets, self.ended_puts = [], []              # requests, not seen by a boundary yet
+        self.copying = 0                                       # gets and puts whose copy of the GPU has not ended
+        self.buffers = 0                                       # F2
+
+    def submit(self, tier, way, blocks, then):
+        link = self.links[tier][way]
+        job = Job(0, None, None, None, blocks * self.cfg.block_bytes)
+        link.submit(job, self.fleet.now)
+        self.fleet.at_end(job.end, then)
+
+    # ---------------------------------------------------------------- look-up, F7
+
+    def lookup(self, r, local_blocks):
+        """Tokens."""
+        assert self.looked_up is None
+        blocks = r.tokens // self.cfg.B
+        if blocks == local_blocks:
+            return 0
+        run = [r.key(i) for i in range(blocks)]
+        matches = [tree.match(run) for tree in self.trees]
+        ready = [match.ready for match in matches] + [0] * (3 - len(matches))
+        run = run[:max(ready)]
+        found = self.shares(ready, local_blocks)
+        if not sum(found):
+            return 0
+        get = Get(found, [match.last_ready for match in matches])
+        if get.below_dram() and not self.room_in_dram(get, matches[DRAM], run, local_blocks):
+            return 0
+        behind = max(ready[DRAM], local_blocks)
+        if found[REMOTE] and ready[NVME] == matches[NVME].equal and ready[NVME] >= behind:
+            self.plan_back_fill(get, matches[NVME], run)
+        for node in get.locked:
+            node.locks += 1
+        self.looked_up = get
+        return sum(found) * self.cfg.B
+
+    def shares(self, ready, local_blocks):
+        """n1, n2, n3: each tier gives the ready blocks behind those of the GPU and of the tiers before."""
+        found, known = [], local_blocks
+        for end in ready:
+            found.append(max(0, end - known))
+            known = max(known, end)
+        return found
+
+    def room_in_dram(self, get, match, run, local_blocks):
+        """(1): a node, or buffers where it would not follow the ready blocks."""
+        slots, dram = get.below_dram(), self.trees[DRAM]
+        if not dram.take(slots, match.last):
+            return False
+        if match.ready == match.equal and match.ready >= local_blocks:
+            assert len(run) - match.equal == slots
+            get.in_dram = get.locked[DRAM] = dram.insert(match, run)
+        else:
+            get.buffers = slots
+            self.buffers += slots
+        return True
+
+    def plan_back_fill(self, get, match, run):
+        """(2): what the remote tier gives is to be in nvme, too."""
+        nvme = self.trees[NVME]
+        if nvme.take(get.found[REMOTE], match.last):
+            assert len(run) - match.equal == get.found[REMOTE]
+            get.back_fill = get.locked[NVME] = nvme.insert(match, run)
+
+    def undo_look_up(self):
+        """Nobody was admitted with it."""
+        get, self.looked_up = self.looked_up, None
+        if get is None:
+            return
+        self.unlock(get.locked)
+        for tier, node in ((DRAM, get.in_dram), (NVME, get.back_fill)):
+            if node:
+                self.trees[tier].undo(node)
+        self.free_buffers(get)
+
+    def unlock(self, nodes):
+        for node in nodes:
+            node.locks -= 1
+
+    def free_buffers(self, get):
+        self.trees[DRAM].free += get.buffers
+        self.buffers -= get.buffers
+
+    def admitted(self, r, gpu, external, first):
+        if first and external:                                 # F13
+            for tree, blocks in zip(self.trees, self.looked_up.found):
+                r.cached[tree.name] = blocks * self.cfg.B
+
+    # ---------------------------------------------------------------- get, F8
+
+    def start_load(self, r, local_blocks, external):
+        get, self.looked_up = self.looked_up, None
+        r.load_state = "loading"
+        get.request = r
+        return get
+
+    def begin_get(self, get):
+        """Reads of lower tiers into dram come first."""
+        self.copying += 1
+        get.jobs_left = 1 + bool(get.back_fill)                # the copy to the GPU, the back-fill
+        reads = [tier for tier in (NVME, REMOTE) if get.found[tier]]
+        get.reads_left = len(reads)
+        for tier in reads:
+            self.submit(tier, UP, get.found[tier], lambda: self.read_ended(get))
+        if not reads:
+            self.copy_to_gpu(get)
+
+    def read_ended(self, get):
+        get.reads_left -= 1
+        if not get.reads_left:
+            self.copy_to_gpu(get)
+
+    def copy_to_gpu(self, get):
+        if get.in_dram:
+            get.in_dram.make_ready()
+        if get.back_fill:
+            self.submit(NVME, DOWN, get.found[REMOTE], lambda: self.back_fill_ended(get))
+        self.submit(DRAM, UP, sum(get.found), lambda: self.load_ended(get))
+
+    def back_fill_ended(self, get):
+        get.back_fill.make_ready()
+        self.get_job_ended(get)
+
+    def load_ended(self, get):
+        self.ended_gets.append(get.request)
+        self.copying -= 1
+        self.get_job_ended(get)
+
+    def get_job_ended(self, get):
+        get.jobs_left -= 1
+        if not get.jobs_left:
+            self.unlock(get.locked)
+            self.free_buffers(get)
+
+    # ---------------------------------------------------------------- put, F9 and F10
+
+    def leave(self, r):
+        """The request has completed; with a put it keeps its blocks."""
+        self.running.remove(r)
+        put = self.plan_put(r)
+        if put:
+            self.puts.append(put)
+        else:
+            self.free(r)
+
+    def plan_put(self, r):
+        run = [r.key(i) for i in range((r.tokens - 1) // self.cfg.B)]
+        if not run:
+            return None
+        matches = [tree.match(run) for tree in self.trees]
+        blocks = [len(run) - match.equal for match in matches]
+        if not blocks[DRAM] or not self.take_for_put(blocks, matches):
+            return None
+        nodes = [tree.insert(match, run) if count else None
+                 for tree, match, count in zip(self.trees, matches, blocks)]
+        put = Put(r, blocks, nodes)
+        for node in put.new_nodes():
+            node.locks += 1
+        return put
+
+    def take_for_put(self, blocks, matches):
+        """False: no put. A tier that has no room, but may lack the blocks, gets 0 of them."""
+        dram, *lower = self.trees
+        if not dram.take(blocks[DRAM], matches[DRAM].last):
+            return False
+        for tier, tree in enumerate(lower, NVME):
+            if tree.take(blocks[tier], matches[tier].last):
+                continue
+            if len(lower) == 1:                                # nvme without a remote tier
+                dram.free += blocks[DRAM]
+                dram.refused += blocks[DRAM]
+                return False
+            blocks[tier] = 0
+        return True
+
+    def begin_put(self, put):
+        self.copying += 1
+        self.submit(DRAM, DOWN, put.blocks[DRAM], lambda: self.copy_to_dram_ended(put))
+
+    def copy_to_dram_ended(self, put):
+        self.put_job_ended(put, DRAM)
+        self.ended_puts.append(put.request)
+        self.copying -= 1
+        for tier in range(NVME, len(self.trees)):
+            if put.blocks[tier]:
+                self.submit(tier, DOWN, put.blocks[tier], lambda tier=tier: self.put_job_ended(put, tier))
+
+    def put_job_ended(self, put, tier):
+        put.nodes[tier].make_ready()
+        put.jobs_left -= 1
+        if not put.jobs_left:
+            self.unlock(put.new_nodes())
+
+    # ---------------------------------------------------------------- steps, F11 and F12
+
+    def schedule(self, now):
+        result = super().schedule(now)
+        self.undo_look_up()
+        return result
+
+    def worker(self, step, _stores):
+        for get in step.loads:
+            self.begin_get(get)
+        for put in self.puts:
+            self.begin_put(put)
+        self.puts = []
+        if step.plan:
+            yield from self.wait(self.compute_time(step))
+
+    def poll(self):
+        """F11: held blocks of puts, then gets."""
+        seen = self.news()
+        for r in self.ended_puts:
+            self.free(r)
+        for r in self.ended_gets:
+            r.load_state = "loaded"
+        self.ended_puts, self.ended_gets = [], []
+        for tier, tree in enumerate(self.trees):
+            tree.check(self.buffers if tier == DRAM else 0)
         return seen
-    def news(s): return bool(s.ended_puts or s.ended_gets)
-    def check(s):
-        super().check(); s.poll()
-        assert all(not n.locks and n.ready for t in s.trees for n in t.nodes), "locks"
-        assert not s.buffers and not s.under
+
+    def news(self):
+        return bool(self.ended_puts or self.ended_gets)
+
+    def check(self):
+        super().check()
+        self.poll()
+        assert all(node.ready and not node.locks for tree in self.trees for node in tree.nodes), "locks"
+        assert not self.buffers and not self.copying
+
+
 def simulate(path):
-    cfg,reqs=read(path,Cfg); fl=Fleet(cfg,reqs)
-    fl.replicas=[Rep(fl,i,None) for i in range(cfg.replicas)]; fl.run()
-    T=[(t.name,t,sum(len(n.blocks) for n in t.nodes)) for r in fl.replicas for t in r.trees]
-    L=[(nm,l) for r in fl.replicas for t,ls in zip(cfg.tiers,r.links) for nm,l in zip(cfg.link_names_of(t),ls)]
-    return cfg,reqs,totals(fl,T,L)
+    cfg, requests = read(path, FlexkvConfig)
+    fleet = Fleet(cfg, requests)
+    fleet.replicas = [FlexkvReplica(fleet, number) for number in range(cfg.replicas)]
+    fleet.run()
+    tiers = [(tree.name, tree, tree.blocks()) for r in fleet.replicas for tree in r.trees]
+    links = [named for r in fleet.replicas for spec, ways in zip(cfg.tiers, r.links)
+             for named in zip(cfg.link_names_of(spec), ways)]
+    return cfg, requests, totals(fleet, tiers, links)
 
 
 if __name__ == "__main__":

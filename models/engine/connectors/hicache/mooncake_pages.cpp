@@ -72,7 +72,7 @@ bool MooncakePages::begin_write(std::span<const BlockId> pages) {
     replicas += put->replicas;
   }
   counts_[0].refused += store.counters().put_failures - failures;
-  env_.master.changed();
+  env_.master.changed(going_on_);
   if (puts_.empty()) return false;
   // An operation for each page, with the bytes of its replicas.
   memory_.submit(StorageOp::kWrite, 0, env_.page_bytes * std::int64_t{replicas},
@@ -99,7 +99,9 @@ void MooncakePages::on_port_done(StorageOp op, std::uint32_t tier) {
 
 void MooncakePages::on_event(EventPayload) {
   const bool read = std::exchange(read_ended_, false);
+  going_on_ = true;
   listener().on_batches_ended(read, std::exchange(write_ended_, false));
+  going_on_ = false;
 }
 
 // ---- results

@@ -64,6 +64,7 @@ class MooncakePages final : public PageStorage, private PortListener, private Ev
   std::vector<MooncakeStore::Put> puts_;
   bool read_ended_ = false;  ///< at this instant
   bool write_ended_ = false;
+  bool going_on_ = false;  ///< the threads do, behind such ends and before the store's clock
   std::array<ChunkTierStats, kMostTiers> counts_;
 };
 

@@ -68,16 +68,17 @@ MooncakeMaster::MooncakeMaster(const MooncakeConfig& config, const MooncakeStore
   clock_.arm(heartbeat_);
 }
 
-void MooncakeMaster::changed() {
-  look();
+void MooncakeMaster::changed(bool before_clock) {
+  look(before_clock);
   clock_.arm(next());
 }
 
 /// Whether there has to be a check, and what observers do not know yet.
-void MooncakeMaster::look() {
+void MooncakeMaster::look(bool before_clock) {
   if (check_ == Time::max() && store_.wants_check()) {
     const std::int64_t every = store_.config().check.count();
-    check_ = time_at((nanoseconds_of(queue_.now()) / every + 1) * every);
+    const std::int64_t past = nanoseconds_of(queue_.now()) - (before_clock ? 1 : 0);
+    check_ = time_at((past / every + 1) * every);
   }
   tell(0, store_.replicas());
   if (port_ != nullptr) tell(1, store_.on_ssd());
@@ -107,7 +108,7 @@ void MooncakeMaster::tick(bool serving) {
     check_ = Time::max();
     store_.check(now);
   }
-  look();
+  look(false);
 }
 
 void MooncakeMaster::beat() {

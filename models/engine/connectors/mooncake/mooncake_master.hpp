@@ -84,7 +84,8 @@ class MooncakeMaster final : public SharedThing, private PortListener {
   MooncakeStore& store() { return store_; }
   const MooncakeStore& store() const { return store_; }
   /// Clients have done something: what follows from it is seen to, and observers are told.
-  void changed();
+  /// `before_clock`: ahead of the clock's turn at this instant, so a check of this instant sees it.
+  void changed(bool before_clock = false);
   /// What is due at this instant; `serving`: some request is unfinished.
   void tick(bool serving);
   /// When something is due next, behind the last request what ends by itself; Time::max(): never.
@@ -94,7 +95,7 @@ class MooncakeMaster final : public SharedThing, private PortListener {
 
  private:
   void on_port_done(StorageOp op, std::uint32_t job) override;
-  void look();
+  void look(bool before_clock);
   void beat();
   void end_write();
   void start_write();
