@@ -26,6 +26,19 @@ class LinkModel {
 /// latency + bytes / bandwidth, rounded up to a nanosecond.
 std::unique_ptr<LinkModel> make_affine_link(Duration latency, std::int64_t bytes_per_second);
 
+/// Several NICs that share each job in slices, as Mooncake's transfer engine does
+/// (kvcache-ai/Mooncake: mooncake-transfer-engine/src/transport/rdma_transport/rdma_transport.cpp).
+/// `bytes_per_second`: of one of them.
+struct Stripes {
+  std::uint32_t nics = 1;
+  std::int64_t slice_bytes = 64 * 1024;
+};
+/// Each copy is cut into slices, which the NICs take in turn; the one with most of them ends the
+/// job. Model: upstream chooses a NIC for each slice at random. With one NIC this is the affine
+/// link.
+std::unique_ptr<LinkModel> make_striped_link(Duration latency, std::int64_t bytes_per_second,
+                                             const Stripes& stripes);
+
 /// A rate and nothing else.
 std::unique_ptr<LinkModel> make_constant_link(std::int64_t bytes_per_second);
 

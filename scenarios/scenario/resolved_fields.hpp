@@ -164,6 +164,8 @@ struct Fields<LinkChoice> {
     if (r.affine) {
       f("latency_ns", derived(r.latency.count()), kNeeded);
       f("bytes_per_second", r.bytes_per_second, kNeeded);
+      f("nics", unless(r.stripes.nics, 1), kNeeded);
+      if (r.stripes.nics > 1) f("slice_bytes", r.stripes.slice_bytes, kNeeded);
     } else {
       Fields<RateTable>::visit(r.table, f);
     }

@@ -94,7 +94,9 @@ std::unique_ptr<LinkModel> LinkChoice::make() const {
   if (affine) {
     const auto rate =
         static_cast<std::int64_t>(static_cast<double>(bytes_per_second) * numa_penalty);
-    return make_affine_link(latency, numa_penalty == 1 ? bytes_per_second : rate);
+    const std::int64_t one = numa_penalty == 1 ? bytes_per_second : rate;
+    return stripes.nics > 1 ? make_striped_link(latency, one, stripes)
+                            : make_affine_link(latency, one);
   }
   const auto at_penalty = [&](RateTable rates) {
     for (double& rate : rates.gbs) rate *= numa_penalty;

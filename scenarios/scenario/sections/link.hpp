@@ -19,7 +19,8 @@ struct LinkChoice {
   std::string to;
   bool affine = true;
   Duration latency{0};
-  std::int64_t bytes_per_second = 0;
+  std::int64_t bytes_per_second = 0;  ///< of one NIC
+  Stripes stripes;
   RateTable table;
   double duplex_factor = 1;
   std::string source;                ///< where its figures come from, for results

@@ -535,6 +535,7 @@ bool use_chunk_link(const ObjectReader& link, const LinkChoice& choice, Scenario
                                     "way to {}{}",
                                     tier.name, chunks ? "; give it a device instead" : ""));
     }
+    link.refuse({"nics", "slice"}, "expected only on links of hbm and the first tier");
     std::optional<TierLane>& lane = down ? tier.down : tier.up;
     if (lane) {
       link.fail("name", fmt::format("a second link from {} to {}", choice.from, choice.to));

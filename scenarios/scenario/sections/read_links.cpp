@@ -24,6 +24,7 @@ namespace {
 using Names = std::string_view;
 
 constexpr std::uint32_t kMostClients = 1024;
+constexpr std::uint32_t kMostNics = 64;
 constexpr std::string_view kLinkKinds[] = {"affine", "constant", "table", "default", "profile"};
 constexpr std::string_view kMethods[] = {"batch", "dma", "kernel"};
 constexpr std::string_view kMemories[] = {"host_alloc", "registered_4k", "registered_2m",
@@ -39,6 +40,10 @@ constexpr Key kLinkKeys[] = {
                    "default: the published link of the gpu. profile: as hardware was measured.")),
     number_key("latency_us", 0, 1e9, "Latency of a transfer.", "0 with kind table"),
     rate_key("bandwidth", "Bandwidth. Only with kind affine or constant."),
+    integer_key("nics", 1, kMostNics,
+                "NICs that share each transfer; bandwidth is that of one. Only with kind affine.",
+                "1"),
+    size_key("slice", "Piece of a transfer that one NIC carries. Only with nics.", "64KiB"),
     number_key("per_copy_us", 0, 1e6, "Cost of each copy. Only with kind table.",
                "0 with kind table"),
     list_of(size_key("copy_bytes", "Copy sizes of the table, ascending.")),
@@ -142,6 +147,16 @@ void read_sharing(const ObjectReader& link, Scenario& s, LinkChoice& out) {
   s.notes.push_back(scenario_note("link-shared", {{"link", out.name}, {"clients", out.shared_by}}));
 }
 
+/// How many NICs carry a transfer, and in which pieces.
+void read_stripes(const ObjectReader& link, LinkChoice& out) {
+  out.stripes.nics = static_cast<std::uint32_t>(link.integer("nics").value_or(1));
+  if (!link.has("nics")) link.refuse({"slice"}, "expected only with nics");
+  if (const auto slice = link.text("slice", ObjectReader::kSize)) {
+    out.stripes.slice_bytes = parse_bytes(*slice, link.where("slice")).count();
+    if (out.stripes.slice_bytes <= 0) link.fail("slice", "expected a size above 0");
+  }
+}
+
 LinkChoice read_link(const ObjectReader& link, Scenario& s) {
   LinkChoice out;
   out.name = link.require_text("name");
@@ -162,12 +177,14 @@ LinkChoice read_link(const ObjectReader& link, Scenario& s) {
     out.rank = static_cast<std::uint32_t>(*rank);
   }
   const std::string kind = link.require_text("kind");
+  if (kind != "affine") link.refuse({"nics", "slice"}, "expected only with kind affine");
   if (kind != "profile") link.refuse({"mem", "pattern"}, "expected only with kind profile");
   if (kind == "affine" || kind == "constant") {
     link.refuse({"per_copy_us", "copy_bytes", "copies", "gbs"}, "expected only with kind table");
     if (kind == "affine") {
       const Decimal latency = decimal_of(link.require_number("latency_us"));
       out.latency = Duration(-floor_scaled({-latency.digits, latency.exponent}, 3));  // rounded up
+      read_stripes(link, out);
     } else {
       link.refuse({"latency_us"}, "expected only with kind affine or table");
     }
