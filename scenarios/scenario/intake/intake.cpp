@@ -9,8 +9,10 @@
 #include "scenarios/scenario/intake/intake_gpu.hpp"
 #include "scenarios/scenario/intake/intake_inputs.hpp"
 #include "scenarios/scenario/intake/intake_model.hpp"
+#include "scenarios/scenario/intake/mooncake_settings.hpp"
 #include "scenarios/scenario/intake/routing_names.hpp"
 #include "scenarios/scenario/intake/sglang_arguments.hpp"
+#include "scenarios/scenario/intake/store_variables.hpp"
 #include "scenarios/scenario/intake/trtllm_arguments.hpp"
 #include "scenarios/scenario/intake/vllm_arguments.hpp"
 #include "scenarios/scenario/intake/vllm_release.hpp"
@@ -34,14 +36,19 @@ class IntakeMaker {
     config_ = std::move(given.config);
     out_.source = source_of(call);
     start();
+    for (const Remark& one : call.remarks) draft_.remark(one.standing, one.what, one.why);
     if (call.engine == "sglang" || call.engine == "trtllm") {
       served_ = call.engine == "sglang" ? read_sglang_arguments(call, draft_)
                                         : read_trtllm_arguments(call, draft_);
+      model();
+    } else if (call.engine == "mooncake") {
+      read_mooncake_alone(call, draft_);
       model();
     } else {
       served_ = read_vllm_arguments(call, draft_);
       set_vllm_release(call, options_, model(), draft_);
     }
+    remark_store_variables(call, draft_);
     fleet(call);
     tier();
     workload();
