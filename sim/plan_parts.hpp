@@ -50,7 +50,7 @@ struct Counterfactuals {
   std::string target;               ///< the one that is missed most as it is
   Counterfactual base;              ///< nothing changed
   std::vector<Counterfactual> all;  ///< in the order asked
-  Notes notes;   ///< what could not be asked, with why
+  Notes notes;                      ///< what could not be asked, with why
 };
 
 /// A key of the scenario that a change sets.
@@ -265,6 +265,12 @@ struct EngineFile {
   std::vector<std::string> lines;
 };
 
+/// A process that has to run beside the engine.
+struct EngineProcess {
+  std::string command;
+  std::vector<std::string> arguments;  ///< --flag=value
+};
+
 struct EngineFlags {
   std::string engine;                    ///< vllm
   std::string release;                   ///< the preset whose flags these are
@@ -273,6 +279,7 @@ struct EngineFlags {
   std::vector<std::string> comments;     ///< unit, scope and arithmetic of each that was converted
   std::vector<std::string> not_covered;  ///< what of the configuration no flag says
   std::vector<EngineFile> files{};       ///< of settings that have no argument
+  std::vector<EngineProcess> processes{};
 };
 
 /// Of one cell, by its index in the plan.

@@ -38,6 +38,10 @@ std::vector<std::string> flag_sentences(const EngineFlags& flags, Detail detail)
   if (!flags.environment.empty()) {
     out.push_back(fmt::format("In its environment: {}", fmt::join(flags.environment, " ")));
   }
+  for (const EngineProcess& process : flags.processes) {
+    out.push_back(
+        fmt::format("Run beside it: {} {}", process.command, fmt::join(process.arguments, " ")));
+  }
   for (const EngineFile& file : flags.files) {
     std::string text;
     for (const std::string& line : file.lines) {
@@ -64,6 +68,11 @@ std::string shell_fragment(const EngineFlags& flags) {
   std::string out;
   for (const EngineFile& file : flags.files) {
     out += fmt::format("cat > {} <<'EOF'\n{}\nEOF\n", file.name, fmt::join(file.lines, "\n"));
+  }
+  for (const EngineProcess& process : flags.processes) {
+    out += process.command;
+    for (const std::string& argument : process.arguments) out += " \\\n  " + argument;
+    out += " &\n";
   }
   for (const std::string& variable : flags.environment) out += variable + " \\\n";
   out += words_of(flags).start;

@@ -20,6 +20,17 @@ struct Fields<EngineFile> {
 };
 
 template <>
+struct Fields<EngineProcess> {
+  static constexpr std::string_view kName = "engine_process";
+  static constexpr std::string_view kHelp = "A process that has to run beside an engine.";
+  template <class R, class F>
+  static void visit(R& r, F&& f) {
+    f("command", r.command, says("The program."));
+    f("arguments", r.arguments, says("Its flags, with their values."));
+  }
+};
+
+template <>
 struct Fields<EngineFlags> {
   static constexpr std::string_view kName = "engine_flags";
   static constexpr std::string_view kHelp =
@@ -33,6 +44,7 @@ struct Fields<EngineFlags> {
     f("comments", r.comments, says("Unit, scope and arithmetic of each converted value."));
     f("not_covered", r.not_covered, says("Parts of the configuration that no flag sets."));
     f("files", r.files, if_any("Files of settings that have no flag."));
+    f("processes", r.processes, if_any("Processes that have to run beside the engine."));
   }
 };
 

@@ -10,7 +10,9 @@ command, found here in the raw text, must stand in exactly one list. `flags` giv
 abbreviated flags, `hidden_flags` those that only a variable holds, `no_flags` marks inputs without any,
 and `region` has the texts around the command in files with more than one.
 refused.json: inputs that must end with one line of error and write nothing; `as` names the file.
-Round trip: `spillway flags` of the library's scenarios, read by `scenario from`, gives the same engine.
+Round trip: `spillway flags` of the library's scenarios, read by `scenario from`, gives the same engine,
+the same tiers, and the same keys of an attached store. A client of Mooncake Store is code and has no
+flags: of mooncake-client only the store comes back, from its master's command line.
 Exit 1 where anything is wrong; NAME is a part of the names of cases.
 """
 import argparse
@@ -45,6 +47,23 @@ UNIT = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 UNIT.update({"KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40})
 IMAGE = re.compile(r"[\w.-]*(/[\w.-]+)*/?[\w.-]*vllm[\w.-]*(:[\w.-]+)?")
 RUN_LIMIT = 40
+ALONE = "mooncake-client"
+SIZES = ("size of tier", "size and the eviction of tier", "capacity of")  # of what flags do not cover
+MOONCAKE = [
+    {"name": "dram", "kind": "dram", "capacity": "64GB"},
+    {"name": "store", "kind": "kv", "capacity": "64GiB", "scope": "cluster", "segments": 1, "store": {}},
+]
+MOONCAKE_KEYS = {
+    "lease_ms": 5000, "soft_pin_ms": 60000, "high_watermark": 0.85, "eviction_ratio": 0.1, "allow_evict_soft_pinned": False,
+    "put_discard_s": 20, "put_release_s": 300, "enable_offload": True, "offload_on_evict": True, "offload_force_evict": True,
+    "offload_queue_limit": 1000, "offload_cap_ratio": 0.25, "bucket_bytes": 134217728, "bucket_keys": 100, "heartbeat_ms": 5000,
+    "ssd_high_watermark": 0.95, "ssd_low_watermark": 0.7,
+}  # fmt: skip
+MOONCAKE_SSD = [
+    MOONCAKE[0],
+    {**MOONCAKE[1], "segments": 2, "store": MOONCAKE_KEYS},
+    {"name": "ssd", "kind": "nvme", "capacity": "1TiB"},
+]
 # Changes of a library scenario that flags can say: what comes back must be the same.
 ROUND_TRIPS = [
     ("quickstart", ["engine.enable_prefix_caching=false", "engine.gpu_memory_utilization=0.85"]),
@@ -61,6 +80,18 @@ ROUND_TRIPS = [
     ("trtllm-host-cache", ["engine.tensor_parallel_size=2", "engine.capacity_scheduler_policy=MAX_UTILIZATION"]),
     ("trtllm-host-cache", ["engine.max_tokens=160000", "engine.enable_chunked_prefill=false", "tiers.0.capacity=0GB"]),
     ("trtllm-host-cache", ["engine.block_tokens=64", "engine.max_model_len=16384", "model.kv_dtype=fp8"]),
+    ("sglang-hicache", ["tiers=" + json.dumps(MOONCAKE)]),
+    ("sglang-hicache", ["tiers=" + json.dumps(MOONCAKE_SSD), "engine.tensor_parallel_size=2"]),
+    ("mooncake-store", ["tiers.0.store=" + json.dumps(MOONCAKE_KEYS)]),
+    ("mooncake-store", ["tiers.0.segments=1", "tiers.0.store.replicas=1", "tiers.0.store.lease_ms=500"]),
+    ("aibrix-l2", ["engine.tensor_parallel_size=2", "tiers.0.eviction=lru", "engine.aibrix.ingestion=evicted"]),
+    (
+        "aibrix-l2",
+        ['engine.aibrix={"chunk_tokens": 256, "small_fifo_ratio": 0.2, "promo_threshold": 2, "ingestion": "all", '
+         '"max_inflight_tokens": 0, "per_token_timeout_ms": 5, "double_get_blocks": 8, "double_get_ratio": 0.25}'],
+    ),  # fmt: skip
+    ("flexkv-tiers", ["tiers.0.eviction=slru", "tiers.1.eviction=slru", "engine.flexkv.slru_protected_threshold=3"]),
+    ("flexkv-tiers", ["engine.tensor_parallel_size=2", 'engine.flexkv={"evict_start_threshold": 1, "evict_ratio": 0, "hit_reward_seconds": 10}']),
     ("agentic-sessions", ["engine.pipeline_parallel_size=2", "engine.data_parallel_size=2"]),
     ("agentic-sessions", ["model={\"name\": \"Qwen3-32B\", \"weight_dtype\": \"fp8\", \"kv_dtype\": \"fp8\"}"]),
     ("agentic-sessions", ["model=gpt-oss-20b", "engine.hybrid_kv_cache=true"]),
@@ -218,12 +249,17 @@ class Program:
         found = subprocess.run([self.binary, *map(str, args)], capture_output=True, cwd=folder or self.here, timeout=50)
         return found.returncode, found.stdout.decode(errors="replace"), found.stderr.decode(errors="replace")
 
-    def configuration(self, scenario, *more, limit=RUN_LIMIT):
-        """What a run made of a scenario: (configuration, error)."""
+    def inputs(self, scenario, *more, limit=RUN_LIMIT):
+        """What a run read in a scenario: (inputs, error)."""
         code, out, err = self.call("run", scenario, "--set", f"workload.limit={limit}", *more, "--quiet", "--json", "-")
         if code != 0:
             return None, f"run ended with {code}: {err.strip()[:200]}"
-        return json.loads(out)["inputs"]["configuration"], ""
+        return json.loads(out)["inputs"], ""
+
+    def configuration(self, scenario, *more, limit=RUN_LIMIT):
+        """What a run made of a scenario: (configuration, error)."""
+        inputs, error = self.inputs(scenario, *more, limit=limit)
+        return (inputs["configuration"] if inputs else None), error
 
 
 def check_case(program, case, folder):
@@ -340,6 +376,39 @@ def check_refused(program, case, folder):
     return faults
 
 
+def check_stores(name, wanted, found, not_covered):
+    """(faults, notes): the keys of an attached store, as scenarios have them."""
+    faults, notes = [], []
+    pairs = []
+    for part in ("aibrix", "flexkv", "kvbm"):
+        sides = [side["settings"]["engine"].get(part, {}) for side in (wanted, found)]
+        pairs += [(f"engine.{part}.{key}", key, sides[0].get(key), sides[1].get(key)) for key in sides[0]]
+    for i, tier in enumerate(wanted["settings"]["tiers"]):
+        tiers = found["settings"]["tiers"]
+        other = tiers[i] if i < len(tiers) else {}
+        store = other.get("store", {})
+        pairs += [(f"tiers.{i}.store.{key}", key, value, store.get(key)) for key, value in tier.get("store", {}).items()]
+        if "store" in tier:
+            pairs.append((f"tiers.{i}.segments", "segments", tier["segments"], other.get("segments")))
+            sizes = [side["configuration"]["tiers"][i]["capacity"] for side in (wanted, found)]
+            # Without the other processes and instances only the memory of one is there.
+            parts = 1
+            if any(text.startswith("segments") for text in not_covered):
+                parts = tier["segments"] // other.get("segments", 1)
+            if bytes_of(sizes[0]) != parts * bytes_of(sizes[1]):
+                faults.append(f"tiers.{i}.capacity: expected {sizes[0]}, found {parts} x {sizes[1]}")
+        if f"tiers.{i}.eviction" in wanted["origins"]:
+            pairs.append((f"tiers.{i}.eviction", f"eviction of tier {tier['name']}", tier["eviction"], other.get("eviction")))
+    for label, key, one, other in pairs:
+        if one == other or (isinstance(one, dict) and not one):
+            continue
+        if any(re.search(rf"\b{re.escape(key)}\b", text) for text in not_covered):
+            notes.append(f"{name}: {label} is not covered by flags")
+        else:
+            faults.append(f"{label}: expected {json.dumps(one)}, found {json.dumps(other)}")
+    return faults, notes
+
+
 def check_round_trip(program, source, name, changes, folder):
     """(faults, notes): the engine of the command that `flags` prints is the scenario's."""
     scenario = source / "scenarios" / "library" / f"{name}.json"
@@ -350,9 +419,6 @@ def check_round_trip(program, source, name, changes, folder):
     document = json.loads(out)
     flags, wanted = document["results"], document["inputs"]["configuration"]
     preset = flags["preset"]
-    for store, called in (("flexkv", "FlexKV"), ("aibrix", "AIBrix"), ("mooncake-client", "Mooncake Store")):
-        if preset.startswith(store):
-            return [], [f"{name}: left out, {called}'s settings are not read yet"]
     if wanted["engine"].get("swap_space") or "gpu" not in wanted or "name" not in wanted["model"]:
         why = "v0" if wanted["engine"].get("swap_space") else "names no model and GPU"
         return [], [f"{name}: left out, {why}"]
@@ -360,18 +426,25 @@ def check_round_trip(program, source, name, changes, folder):
     if ran is not None and ran["engine"] != wanted["engine"]:
         return ["expected the engine of flags in a run, found another"], []
     command = flags["command"].replace("$MODEL", wanted["model"]["name"])
+    command = re.sub(r"BACKEND_OF_\w+", "INFINISTORE", command)  # as flags says
     path = folder / "again.json"
     given = ["--vllm", command, "--gpu", wanted["gpu"]]
+    if preset == ALONE:
+        given += ["--model", wanted["model"]["name"]]
     if "@" in preset:
         given += ["--release", preset.split("@")[1]]
     code, out, err = program.call("scenario", "from", *given, "--out", path, "--json", "-")
     if code != 0:
         return [f"expected that it reads what flags prints, found exit {code}: {err.strip()[:300]}"], []
-    found, error = program.configuration(path, limit=5)
+    made, error = program.inputs(path, limit=5)
     if error:
         return [f"expected that it runs, found: {error}"], []
+    found = made["configuration"]
     uncovered = " ".join(flags["not_covered"])
-    faults, notes = [], []
+    faults, notes = check_stores(name, document["inputs"], made, flags["not_covered"])
+    if preset == ALONE:  # a client is code, without flags: only the store comes back
+        unknown = json.loads(out)["results"]["unknown"]
+        return faults + [f"expected that init knows what flags prints, found unknown {one['what']}" for one in unknown], notes
     keys = [("engine", key) for key in sorted({*wanted["engine"], *found["engine"]})]
     for part, key in [*keys, ("model", "kv_bits"), ("model", "kv_bytes_per_token")]:
         label, one, other = f"{part}.{key}", wanted[part], found[part]
@@ -382,11 +455,12 @@ def check_round_trip(program, source, name, changes, folder):
             continue
         faults.append(f"{label}: expected {json.dumps(one.get(key))}, found {json.dumps(other.get(key))}")
     for i, tier in enumerate(wanted["tiers"]):
-        if f"tier {tier['name']}" in uncovered and tier["kind"] not in ("dram", "fs"):
+        attached = preset.startswith(("aibrix", "flexkv", "kvbm")) or "processes" in flags
+        if f"tier {tier['name']}" in uncovered and tier["kind"] not in ("dram", "fs") and not attached:
             notes.append(f"{name}: tier {tier['name']} is not covered by flags")
             continue
         other = found["tiers"][i] if i < len(found["tiers"]) else {}
-        if f"size of tier {tier['name']}" in uncovered:
+        if any(f"{size} {tier['name']}" in uncovered for size in SIZES):
             notes.append(f"{name}: the size of tier {tier['name']} is not covered by flags")
             other = {**tier, "kind": other.get("kind")}
         for key in ("kind", "capacity", "eviction"):

@@ -20,10 +20,10 @@ namespace {
 
 /// Arguments that say where KV goes when it leaves HBM.
 bool offloads(std::string_view argument) {
-  constexpr std::string_view kOffload[] = {"--kv-offloading-", "--kv-transfer-config ",
-                                           "--disable-hybrid-kv-cache-manager", "--swap-space ",
-                                           "--preemption-mode ", "--enable-hierarchical-cache",
-                                           "--hicache-"};
+  constexpr std::string_view kOffload[] = {
+      "--kv-offloading-", "--kv-transfer-config ", "--disable-hybrid-kv-cache-manager",
+      "--swap-space ",    "--preemption-mode ",    "--enable-hierarchical-cache",
+      "--hicache-"};
   return std::any_of(std::begin(kOffload), std::end(kOffload),
                      [&](std::string_view word) { return argument.starts_with(word); });
 }
@@ -42,8 +42,12 @@ EngineFlags without_offload(const EngineFlags& flags) {
       });
     });
   }
+  out.processes.clear();
   std::erase_if(out.environment, [](const std::string& variable) {
-    return variable.starts_with("VLLM_USE_SIMPLE_KV_OFFLOAD");
+    constexpr std::string_view kOfStores[] = {"VLLM_USE_SIMPLE_KV_OFFLOAD", "DYN_KVBM_",
+                                              "AIBRIX_KV_CACHE_OL_", "FLEXKV_", "MOONCAKE_"};
+    return std::any_of(std::begin(kOfStores), std::end(kOfStores),
+                       [&](std::string_view prefix) { return variable.starts_with(prefix); });
   });
   const bool v0 = std::any_of(flags.arguments.begin(), flags.arguments.end(),
                               [](const std::string& a) { return a.starts_with("--swap-space "); });

@@ -7,6 +7,7 @@
 #include "models/catalogue/model_spec.hpp"
 #include "models/releases/host_sizes.hpp"
 #include "reports/format.hpp"
+#include "scenarios/scenario/flags/mooncake_flags.hpp"
 #include "scenarios/scenario/scenario.hpp"
 #include "scenarios/scenario/sections/compute.hpp"
 #include "scenarios/scenario/sections/fleet.hpp"
@@ -133,11 +134,16 @@ class SglangFlags {
     add(fmt::format("--hicache-storage-prefetch-policy {}",
                     kPrefetchStopNames[static_cast<std::size_t>(rules.stop)]));
     const auto seconds = [](Duration time) { return static_cast<double>(time.count()) / 1e9; };
-    add(fmt::format("--hicache-storage-backend-extra-config "
+    add(
+        fmt::format("--hicache-storage-backend-extra-config "
                     "'{{\"prefetch_threshold\": {}, \"prefetch_timeout_base\": {:g}, "
                     "\"prefetch_timeout_per_ki_token\": {:g}, \"prefetch_timeout_max\": {:g}}}'",
                     rules.threshold, seconds(rules.timeout_base),
                     seconds(rules.timeout_per_ki_token), seconds(rules.timeout_max)));
+    if (s_.engine.sglang.mooncake) {
+      add("--hicache-mem-layout page_first");  // which Mooncake needs
+      return add_mooncake_behind(s_, out_);
+    }
     if (tier.capacity.kind != Capacity::Kind::kUnbounded) {
       out_.not_covered.push_back(
           fmt::format("capacity of {}: it is set where the storage runs", tier.name));

@@ -85,7 +85,7 @@ std::optional<CallFile> file_of_call(const EngineCall& call, const std::string& 
   const std::string base = base_name(path);
   for (const std::string& name : {path, base}) {
     if (const auto found = call.files.find(name); found != call.files.end()) {
-      return CallFile{path, found->second};
+      return CallFile{found->first, found->second};
     }
   }
   for (const auto& [name, text] : call.files) {
@@ -106,12 +106,17 @@ bool add_settings(const EngineCall& settings, EngineCall& call) {
   call.files.insert(settings.files.begin(), settings.files.end());
   if (mentions(call, base_name(settings.settings))) return true;
   if (call.engine != settings.engine) return false;
-  for (std::size_t i = 0; i + 1 < settings.words.size(); i += 2) {
-    if (has_flag(call, settings.words[i].text)) continue;
-    call.words.push_back(settings.words[i]);
-    call.words.push_back(settings.words[i + 1]);
+  for (std::size_t i = 0; i < settings.words.size(); ++i) {
+    const bool pair =
+        i + 1 < settings.words.size() && !settings.words[i + 1].text.starts_with("--");
+    if (!has_flag(call, settings.words[i].text)) {
+      call.words.push_back(settings.words[i]);
+      if (pair) call.words.push_back(settings.words[i + 1]);
+    }
+    if (pair) ++i;
   }
   call.environment.insert(settings.environment.begin(), settings.environment.end());
+  call.places.insert(settings.places.begin(), settings.places.end());
   return true;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "scenarios/scenario/intake/mooncake_master.hpp"
 #include "scenarios/scenario/intake/vllm_flags.hpp"
 
 namespace spillway {
@@ -132,6 +133,10 @@ class CallFinder {
       }
       const bool module = word == "-m" && i + 1 < words_.size();
       if (module && words_[i + 1].text == "dynamo.frontend") return front_end(i + 2);
+      if (i == begin_ && (base == kMooncakeMaster || base == kMooncakeClient)) {
+        return store(i + 1, base);
+      }
+      if (module && words_[i + 1].text == kMooncakeService) return store(i + 2, kMooncakeService);
       const StartModule* start = module ? start_of(words_[i + 1].text) : nullptr;
       if (start != nullptr && start->engine != "trtllm") return call(i + 2, start->engine);
       if (base == "sglang" && i + 1 < words_.size() && words_[i + 1].text == "serve") {
@@ -181,6 +186,14 @@ class CallFinder {
              word.text.starts_with("--enable-hierarchical-cache") ||
              word.text.starts_with("--model-path");
     });
+  }
+
+  /// A process of Mooncake Store.
+  void store(std::size_t from, std::string_view program) {
+    EngineCall found = around_;
+    found.engine = program;
+    found.words.assign(words_.begin() + static_cast<std::ptrdiff_t>(from), words_.end());
+    out_.stores.push_back(std::move(found));
   }
 
   /// How requests find the workers.
@@ -320,6 +333,7 @@ EngineCalls calls_in_command(std::string_view text, const std::string& name) {
     }
     return out;
   }
+  if (!out.stores.empty()) return out;
   // Arguments alone: what somebody copied behind "vllm serve".
   if (read.commands.size() == 1 && out.notes.empty()) {
     const std::vector<ShellWord>& words = read.commands.front().words;

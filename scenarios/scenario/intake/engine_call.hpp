@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "scenarios/scenario/intake/draft.hpp"
 #include "scenarios/scenario/intake/shell.hpp"
 #include "sim/error.hpp"
 
@@ -23,7 +24,7 @@ using Volumes = std::map<std::string, Volume, std::less<>>;
 
 /// One start of an engine, as words of its own command line, with what stands around it.
 struct EngineCall {
-  std::string engine = "vllm";  ///< or "sglang", "trtllm"
+  std::string engine = "vllm";  ///< or "sglang", "trtllm"; "mooncake": its processes alone
   SourceRef where;
   std::string place;  ///< "Deployment decode, container modelserver"; empty: a command line
   std::vector<ShellWord> words;  ///< behind "vllm serve"
@@ -47,13 +48,19 @@ struct EngineCall {
   std::string routing{};  ///< the router's own name of its policy
   std::string routing_from{};
   std::string settings{};  ///< the file that is all there is of it, e.g. LMCache's
+  std::map<std::string, SourceRef, std::less<>> places{};  ///< of variables
+  /// Processes of Mooncake Store that the same inputs start: the master, clients (`engine` is the
+  /// program).
+  std::vector<EngineCall> stores{};
+  std::vector<Remark> remarks{};  ///< on parts of the input that its kind's reader leaves out
 };
 
 /// What a text holds, and what of it was left aside.
 struct EngineCalls {
   std::vector<EngineCall> calls;
   std::vector<std::string> notes;
-  std::string routing{};  ///< of the front end that the same text starts
+  std::vector<EngineCall> stores{};  ///< processes of Mooncake Store beside them
+  std::string routing{};             ///< of the front end that the same text starts
 };
 
 /// The volume that holds `path`; nullptr where none of them does.

@@ -8,6 +8,8 @@
 #include "models/catalogue/lookup.hpp"
 #include "scenarios/scenario/intake/call_files.hpp"
 #include "scenarios/scenario/intake/input_kinds.hpp"
+#include "scenarios/scenario/intake/mooncake_master.hpp"
+#include "scenarios/scenario/intake/store_variables.hpp"
 #include "sim/numbers.hpp"
 
 namespace spillway {
@@ -89,6 +91,25 @@ void add_log(const EngineCall& log, EngineCall& to) {
   to.pool_blocks = log.pool_blocks;
 }
 
+/// A master's file beside a command that names it belongs to that command; else it is a start of
+/// the master by itself.
+void join_master_files(std::vector<EngineCall>& stores) {
+  const auto is_file = [](const EngineCall& one) { return !one.settings.empty(); };
+  const auto command = std::find_if(stores.begin(), stores.end(), [&](const EngineCall& one) {
+    return one.engine == kMooncakeMaster && !is_file(one);
+  });
+  if (command == stores.end()) return;
+  for (const EngineCall& file : stores) {
+    if (!is_file(file)) continue;
+    if (!command->files.contains(file.settings)) command->files.insert(*file.files.begin());
+    const bool named = std::any_of(
+        command->words.begin(), command->words.end(),
+        [](const ShellWord& word) { return word.text.find("config_path") != std::string::npos; });
+    if (!named) command->words.push_back(file.words.front());
+  }
+  std::erase_if(stores, is_file);
+}
+
 }  // namespace
 
 IntakeInputs read_inputs(const std::vector<IntakeText>& texts, const IntakeOptions& options) {
@@ -99,7 +120,11 @@ IntakeInputs read_inputs(const std::vector<IntakeText>& texts, const IntakeOptio
       continue;
     }
     EngineCalls found = calls_in(input);
+    for (std::vector<EngineCall>* list : {&found.calls, &found.stores}) {
+      for (EngineCall& call : *list) call.places = places_of_variables(input.text, call);
+    }
     out.calls.insert(out.calls.end(), found.calls.begin(), found.calls.end());
+    out.stores.insert(out.stores.end(), found.stores.begin(), found.stores.end());
     for (std::string& note : found.notes) out.notes.push_back(std::move(note));
   }
   if (!options.config.empty()) take_config(out, JsonSource::from_file(options.config));
@@ -108,6 +133,15 @@ IntakeInputs read_inputs(const std::vector<IntakeText>& texts, const IntakeOptio
 
 EngineCall choose_call(IntakeInputs& inputs, const std::vector<IntakeText>& texts,
                        const IntakeOptions& options, Draft& draft) {
+  join_master_files(inputs.stores);
+  if (inputs.calls.empty() && !inputs.stores.empty()) {
+    EngineCall alone;
+    alone.engine = "mooncake";
+    alone.where = inputs.stores.front().where;
+    alone.place = "Mooncake Store";
+    alone.stores = inputs.stores;
+    return alone;
+  }
   if (inputs.calls.empty()) {
     EngineCall none;
     none.where = {texts.empty() ? "--model" : texts.front().name, 0, ""};
@@ -133,6 +167,7 @@ EngineCall choose_call(IntakeInputs& inputs, const std::vector<IntakeText>& text
   const auto bare = [](const EngineCall& call) { return call.words.empty(); };
   if (!std::all_of(starts.begin(), starts.end(), bare)) std::erase_if(starts, bare);
   EngineCall chosen = starts[picked(starts, options, draft)];
+  chosen.stores = inputs.stores;
   if (!logs.empty()) add_log(logs.front(), chosen);
   for (const EngineCall& one : settings) {
     if (add_settings(one, chosen)) continue;

@@ -12,6 +12,7 @@ namespace spillway {
 
 struct IntakeInputs {
   std::vector<EngineCall> calls;
+  std::vector<EngineCall> stores{};    ///< processes of Mooncake Store
   std::vector<std::string> notes;      ///< what of them was left aside
   std::optional<JsonSource> config{};  ///< a model's config.json
 };

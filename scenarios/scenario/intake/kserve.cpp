@@ -6,15 +6,39 @@
 // docs/model-serving/generative-inference/llmisvc/kv-cache-offloading.md @ 0e58422a.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "scenarios/scenario/intake/manifest_kinds.hpp"
+#include "scenarios/scenario/intake/store_setting.hpp"
+#include "sim/catalogue.hpp"
 
 namespace spillway {
 
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+// Fields of the CRD (pkg/apis/serving/v1alpha2/llm_inference_service_types.go), and those that only
+// its guides have.
+constexpr std::string_view kSpecFields[] = {
+    "model",       "replicas",          "scaling",  "parallelism",       "labels",
+    "annotations", "template",          "worker",   "prefill",           "router",
+    "tracing",     "speculator",        "baseRefs", "kvCacheOffloading", "workload",
+    "scheduler",   "storageInitializer"};
+constexpr std::string_view kModelFields[] = {"uri", "name", "lora", "confidential", "criticality"};
+constexpr std::string_view kParallelFields[] = {"tensor",    "pipeline",    "data",
+                                                "dataLocal", "dataRPCPort", "expert"};
+constexpr std::string_view kOffloadFields[] = {"cpu", "evictionPolicy", "secondary", "fileSystem",
+                                               "objectStore"};
+constexpr std::string_view kCpuFields[] = {"size", "evictionPolicy", "blockSize"};
+constexpr std::string_view kSecondaryFields[] = {"fileSystem"};
+constexpr std::string_view kSystemFields[] = {"emptyDir", "pvc"};
+constexpr std::string_view kEmptyDirFields[] = {"size"};
+constexpr std::string_view kPvcFields[] = {"spec", "ref"};
+constexpr std::string_view kRefFields[] = {"name", "path"};
+constexpr std::string_view kPathFields[] = {"path", "readThreads", "writeThreads"};
 
 class ServiceReader {
  public:
@@ -24,6 +48,8 @@ class ServiceReader {
   void read() {
     if (!spec_ || !spec_.IsMap() || !spec_["model"]) return;
     call_.where.line = spec_.Mark().line + 1;
+    known_fields(spec_, "spec", kSpecFields);
+    known_fields(spec_["workload"], "spec.workload", kSpecFields);
     take_surroundings(spec_, call_);
     call_.replicas = whole_at(spec_["replicas"], file(), "spec.replicas");
     model();
@@ -55,9 +81,25 @@ class ServiceReader {
     throw InputError(Fault::kUsage, place_of(at, file(), key), message);
   }
 
+  /// The API server prunes what the CRD does not have.
+  void known_fields(const YAML::Node& map, const std::string& key,
+                    std::span<const std::string_view> known) {
+    if (!map || !map.IsMap()) return;
+    for (const auto& entry : map) {
+      const std::string name = scalar(entry.first);
+      if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+      const StoreSetting one{name, "", key + "." + name, place_of(entry.first, file(), name)};
+      call_.remarks.push_back(
+          {Standing::kUnknown, one.written,
+           fmt::format("{}: {}KServe does not know the field: its CRD prunes it, and it is ignored",
+                       one.place(), did_you_mean(name, known, ""))});
+    }
+  }
+
   void model() {
     const YAML::Node node = spec_["model"];
     expect_map(node, file(), "spec.model");
+    known_fields(node, "spec.model", kModelFields);
     std::string model = model_of_uri(scalar(node["uri"]));
     const std::string name = scalar(node["name"]);
     if (model.find("://") != std::string::npos && !name.empty()) model = name;
@@ -72,6 +114,7 @@ class ServiceReader {
   void parallelism() {
     const YAML::Node node = spec_["parallelism"];
     expect_map(node, file(), "spec.parallelism");
+    known_fields(node, "spec.parallelism", kParallelFields);
     for (const char* key : {"tensor", "pipeline", "data"}) {
       const auto size = whole_at(child(node, key), file(), fmt::format("spec.parallelism.{}", key));
       if (!size || *size < 2) continue;
@@ -115,7 +158,9 @@ class ServiceReader {
   /// Sizes are of a pod, which is an instance.
   void offloading(const YAML::Node& node, const std::string& key) {
     expect_map(node, file(), key);
+    known_fields(node, key, kOffloadFields);
     const YAML::Node cpu = child(node, "cpu");
+    known_fields(cpu, key + ".cpu", kCpuFields);
     const bool nested = cpu && cpu.IsMap();  // {size, evictionPolicy, blockSize}
     const YAML::Node policy = nested ? cpu["evictionPolicy"] : child(node, "evictionPolicy");
     const auto bytes = nested ? quantity_at(cpu["size"], file(), key + ".cpu.size")
@@ -125,7 +170,9 @@ class ServiceReader {
     const YAML::Node objects = child(node, "objectStore");
     if (!bytes || *bytes == 0) {
       if (tiers || files || objects) {
-        fail(node, key + ".cpu", "expected a size such as 10Gi: secondary tiers need one of cpu");
+        fail(node, key + ".cpu",
+             misspelt(node, "cpu") +
+                 "expected a size such as 10Gi: secondary tiers need one of cpu");
       }
       return;
     }
@@ -156,13 +203,26 @@ class ServiceReader {
     add(config.dump());
   }
 
+  /// "did you mean cpu by "cpus"? ", where one of the fields that are not known is near.
+  static std::string misspelt(const YAML::Node& node, std::string_view wanted) {
+    for (const auto& entry : node) {
+      const std::string name = scalar(entry.first);
+      if (name != wanted && nearest_name(name, kOffloadFields) == wanted) {
+        return fmt::format("did you mean {} by \"{}\"? ", wanted, name);
+      }
+    }
+    return {};
+  }
+
   /// Entries of 0.19: a file system with one of emptyDir, pvc.spec and pvc.ref.
   void secondary(const YAML::Node& node, const std::string& key, Json& list) {
     if (!node) return;
     if (!node.IsSequence()) fail(node, key, "expected a list of tiers");
     for (std::size_t i = 0; i < node.size(); ++i) {
       const std::string at = fmt::format("{}[{}].fileSystem", key, i);
+      known_fields(node[i], fmt::format("{}[{}]", key, i), kSecondaryFields);
       const YAML::Node system = child(node[i], "fileSystem");
+      known_fields(system, at, kSystemFields);
       if (!system || !system.IsMap()) fail(node[i], at, "expected emptyDir or pvc");
       const std::string path = fmt::format("/kv-cache-secondary-{}", i);  // the volume has the name
       call_.volumes[path] = storage(system, at);
@@ -172,8 +232,10 @@ class ServiceReader {
     }
   }
 
-  Volume storage(const YAML::Node& system, const std::string& key) const {
+  Volume storage(const YAML::Node& system, const std::string& key) {
     const YAML::Node pvc = system["pvc"];
+    known_fields(system["emptyDir"], key + ".emptyDir", kEmptyDirFields);
+    known_fields(pvc, key + ".pvc", kPvcFields);
     if (static_cast<bool>(system["emptyDir"]) == static_cast<bool>(pvc)) {
       fail(system, key, "expected either emptyDir or pvc");
     }
@@ -187,6 +249,7 @@ class ServiceReader {
       fail(pvc, key + ".pvc", "expected either spec or ref");
     }
     if (ref) {
+      known_fields(ref, key + ".pvc.ref", kRefFields);
       if (scalar(child(ref, "name")).empty()) fail(ref, key + ".pvc.ref.name", "expected a name");
       return {std::nullopt, true, "PVC " + scalar(child(ref, "name"))};
     }
@@ -200,6 +263,7 @@ class ServiceReader {
     if (!node) return;
     if (!node.IsSequence()) fail(node, key, "expected a list of tiers");
     for (const YAML::Node& one : node) {
+      known_fields(one, key + "[]", kPathFields);
       const std::string path = scalar(child(one, "path"));
       if (path.empty()) fail(one, key + ".path", "expected the path of a mounted volume");
       Json tier = {{"type", "fs"}, {"root_dir", path}};

@@ -1,13 +1,16 @@
-// Dynamo's KV block manager (KVBM) as a part of a scenario: its environment variables DYN_KVBM_*.
+// KVBM's variables (DYN_KVBM_*), which Dynamo's connector reads.
 #pragma once
 
-#include "scenarios/scenario/intake/draft.hpp"
-#include "scenarios/scenario/intake/engine_call.hpp"
+#include <span>
+
+#include "scenarios/scenario/intake/store_setting.hpp"
 
 namespace spillway {
 
-/// Sizes are of one instance, all of its ranks together. Throws InputError (exit 2) for a variable
-/// that is no number.
+/// Names behind DYN_KVBM_.
+std::span<const SettingRow> kvbm_variables();
+
+/// The preset with its tiers and keys.
 void read_kvbm_settings(const EngineCall& call, Draft& draft);
 
 }  // namespace spillway

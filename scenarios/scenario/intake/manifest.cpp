@@ -179,7 +179,7 @@ class ManifestReader {
                              "template`, or the values"
                            : ""));
     }
-    if (out_.calls.empty()) nothing();
+    if (out_.calls.empty() && out_.stores.empty()) nothing();
     return std::move(out_);
   }
 
@@ -251,7 +251,7 @@ class ManifestReader {
     const std::vector<std::string> more = texts(node["args"]);
     words.insert(words.end(), more.begin(), more.end());
     const std::size_t before = out_.calls.size();
-    const std::size_t noted = out_.notes.size();
+    const std::size_t noted = out_.notes.size() + out_.stores.size();
     for (const char* text : {"command", "args"}) {  // a text instead of a list
       const std::string line = scalar(node[text]);
       if (!line.empty()) {
@@ -264,8 +264,10 @@ class ManifestReader {
     ShellCommand command;
     command.line = around.where.line;
     for (const std::string& word : words) command.words.push_back(resolved_word(word, around));
-    if (out_.calls.size() == before) find_calls({command}, around, out_);
-    if (out_.calls.size() != before || out_.notes.size() != noted) return;
+    if (out_.calls.size() == before && out_.notes.size() + out_.stores.size() == noted) {
+      find_calls({command}, around, out_);
+    }
+    if (out_.calls.size() != before || out_.notes.size() + out_.stores.size() != noted) return;
     if (!own_command && starts_by_itself(command, image)) {
       start_by_arguments(command, around, out_);
     } else if (!name.empty()) {

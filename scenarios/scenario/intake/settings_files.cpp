@@ -1,13 +1,17 @@
-// Settings without a command: LMCache's YAML or variables, KVBM's variables, vLLM's --config,
-// TensorRT-LLM's options. Alone they make a scenario whose model is assumed; beside a command they
-// are the file that it names.
+// Settings without a command: LMCache's YAML or variables, variables and files of KVBM, AIBrix,
+// FlexKV and Mooncake Store, vLLM's --config, TensorRT-LLM's options. Alone they make a scenario
+// whose model is assumed; beside a command they are the file that it names.
 #include <fmt/format.h>
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
 #include <optional>
 
+#include "scenarios/scenario/intake/flexkv_settings.hpp"
 #include "scenarios/scenario/intake/input_kinds.hpp"
+#include "scenarios/scenario/intake/mooncake_client.hpp"
+#include "scenarios/scenario/intake/mooncake_master.hpp"
+#include "scenarios/scenario/intake/store_variables.hpp"
 #include "scenarios/scenario/intake/vllm_flags.hpp"
 #include "scenarios/scenario/intake/yaml_nodes.hpp"
 
@@ -18,6 +22,10 @@ namespace {
 constexpr std::string_view kLmcache =
     R"({"kv_connector": "LMCacheConnectorV1", "kv_role": "kv_both"})";
 constexpr std::string_view kKvbm = R"({"kv_connector": "DynamoConnector", "kv_role": "kv_both"})";
+constexpr std::string_view kAibrix =
+    R"({"kv_connector": "AIBrixOffloadingConnectorV1Type1", "kv_role": "kv_both"})";
+constexpr std::string_view kFlexkv =
+    R"({"kv_connector": "FlexKVConnectorV1", "kv_role": "kv_both"})";
 
 bool any_key(const YAML::Node& root, std::initializer_list<const char*> names) {
   return std::any_of(names.begin(), names.end(),
@@ -32,6 +40,19 @@ bool is_lmcache(const YAML::Node& root) {
 bool is_trtllm(const YAML::Node& root) {
   return any_key(root, {"kv_cache_config", "cuda_graph_config", "scheduler_config",
                         "max_batch_size", "max_num_tokens", "max_seq_len"});
+}
+
+bool some_key(const YAML::Node& root, bool (*is)(std::string_view key)) {
+  return std::any_of(root.begin(), root.end(),
+                     [&](const auto& entry) { return is(scalar(entry.first)); });
+}
+
+bool is_flexkv(const YAML::Node& root) {
+  return some_key(root, is_flexkv_key);
+}
+
+bool is_mooncake_client(const YAML::Node& root) {
+  return some_key(root, is_mooncake_client_key);
 }
 
 /// Every key is a flag of vLLM, and one of them is written as one.
@@ -54,6 +75,9 @@ struct SettingsKind {
   std::string_view variable;  ///< that names the file
 };
 constexpr SettingsKind kKinds[] = {
+    {is_flexkv, "vllm", "--kv-transfer-config", kFlexkv, "FLEXKV_CONFIG_PATH"},
+    {is_mooncake_client, "sglang", "--hicache-storage-backend", "mooncake",
+     "SGLANG_HICACHE_MOONCAKE_CONFIG_PATH"},
     {is_lmcache, "vllm", "--kv-transfer-config", kLmcache, "LMCACHE_CONFIG_FILE"},
     {is_trtllm, "trtllm", "--extra_llm_api_options", "", ""},
     {is_vllm, "vllm", "--config", "", ""},
@@ -106,14 +130,33 @@ bool any_starts(const ShellVariables& variables, std::string_view prefix) {
                      [&](const auto& one) { return one.first.starts_with(prefix); });
 }
 
+/// The engine that reads variables, with the flags that it needs for them.
+void start_store(EngineCall& call) {
+  struct Row {
+    std::string_view prefix;
+    std::string_view connector;
+  };
+  constexpr Row kRows[] = {{"DYN_KVBM_", kKvbm},
+                           {"AIBRIX_KV_CACHE_OL_", kAibrix},
+                           {"FLEXKV_", kFlexkv},
+                           {"LMCACHE_", kLmcache}};
+  for (const Row& row : kRows) {
+    if (!any_starts(call.environment, row.prefix)) continue;
+    call.words = {{"--kv-transfer-config"}, {std::string(row.connector)}};
+    return;
+  }
+  call.engine = "sglang";
+  call.words = {{"--enable-hierarchical-cache"}, {"--hicache-storage-backend"}, {"mooncake"}};
+}
+
 }  // namespace
 
 bool is_settings(std::string_view text) {
   if (const auto variables = variables_alone(text)) {
-    return any_starts(*variables, "LMCACHE_") || any_starts(*variables, "DYN_KVBM_");
+    return any_starts(*variables, "LMCACHE_") || any_store_variable(*variables);
   }
   const auto root = mapping(text);
-  return root && kind_of(*root) != nullptr;
+  return root && (some_key(*root, is_mooncake_master_key) || kind_of(*root) != nullptr);
 }
 
 EngineCalls calls_in_settings(std::string_view text, const std::string& name) {
@@ -123,16 +166,25 @@ EngineCalls calls_in_settings(std::string_view text, const std::string& name) {
   call.place = "settings";
   call.settings = name;
   if (const auto variables = variables_alone(text)) {
-    const bool kvbm = any_starts(*variables, "DYN_KVBM_");
     call.environment = *variables;
-    call.words = {{"--kv-transfer-config"}, {std::string(kvbm ? kKvbm : kLmcache)}};
+    start_store(call);
     return out;
   }
   const auto root = mapping(text);
+  if (some_key(*root, is_mooncake_master_key)) {
+    call.engine = kMooncakeMaster;
+    call.files[name] = std::string(text);
+    call.words = {{"--config_path=" + name}};
+    out.stores = std::move(out.calls);
+    out.calls.clear();
+    return out;
+  }
   const SettingsKind& kind = *kind_of(*root);
   call.engine = kind.engine;
+  if (call.engine == "sglang") call.words = {{"--enable-hierarchical-cache"}};
   call.files[name] = std::string(text);
-  call.words = {{std::string(kind.flag)}, {kind.value.empty() ? name : std::string(kind.value)}};
+  call.words.push_back({std::string(kind.flag)});
+  call.words.push_back({kind.value.empty() ? name : std::string(kind.value)});
   if (!kind.variable.empty()) call.environment[std::string(kind.variable)] = name;
   return out;
 }

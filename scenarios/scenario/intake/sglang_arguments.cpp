@@ -10,6 +10,8 @@
 #include "models/releases/host_sizes.hpp"
 #include "models/releases/sglang_config.hpp"
 #include "scenarios/scenario/intake/call_files.hpp"
+#include "scenarios/scenario/intake/mooncake_settings.hpp"
+#include "scenarios/scenario/intake/store_setting.hpp"
 #include "scenarios/scenario/intake/vllm_flags.hpp"
 #include "sim/catalogue.hpp"
 #include "sim/numbers.hpp"
@@ -329,29 +331,47 @@ class SglangArguments {
     draft_.set("tiers.1.kind", std::string(backend->kind), "");
     if (backend->scope != "instance") draft_.set("tiers.1.scope", std::string(backend->scope), "");
     draft_.remark(Standing::kUsed, storage_->written, "tiers.1");
+    const bool mooncake = backend->name == "mooncake";
     draft_.remark(Standing::kAssumed, "tiers.1.device",
-                  fmt::format("published figures of kind {}, without a capacity: set "
-                              "tiers.1.device and tiers.1.capacity to yours",
-                              backend->kind));
+                  fmt::format("published figures of kind {}{}", backend->kind,
+                              mooncake ? ": set tiers.1.device to yours"
+                                       : ", without a capacity: set tiers.1.device and "
+                                         "tiers.1.capacity to yours"));
     if (prefetch_) put(*prefetch_, "engine.hicache_storage_prefetch_policy", prefetch_->value);
-    if (extra_) extra();
+    const Json config = extra_ ? extra(mooncake) : Json();
+    if (mooncake) read_mooncake_store(call_, config, ranks_, draft_);
   }
 
-  void extra() {
-    const Json config = Json::parse(extra_->value, nullptr, false);
-    if (!config.is_object()) {
-      return draft_.remark(Standing::kNotModelled, extra_->written,
-                           "not JSON: a file is not read. Its prefetch_ keys go to engine");
+  /// Its keys of HiCache; those of Mooncake Store are left to whoever reads them.
+  Json extra(bool mooncake) {
+    std::string text = extra_->value;
+    if (text.starts_with("@")) {
+      const std::optional<CallFile> file = file_of_call(call_, text.substr(1));
+      text = file ? file->text : "";
     }
+    Json config = Json::parse(text, nullptr, false);
+    if (!config.is_object()) {
+      draft_.remark(Standing::kNotModelled, extra_->written,
+                    "no JSON, and no file of JSON that lies here: its settings are left out");
+      return nullptr;
+    }
+    constexpr std::string_view kPrefetchKeys[] = {"prefetch_threshold", "prefetch_timeout_base",
+                                                  "prefetch_timeout_per_ki_token",
+                                                  "prefetch_timeout_max"};
     for (const auto& [key, value] : config.items()) {
       const std::string written = "--hicache-storage-backend-extra-config " + key;
-      if (!key.starts_with("prefetch_")) {
+      if (is_one_of(key, kPrefetchKeys)) {
+        draft_.set("engine." + key, value, written);
+        draft_.remark(Standing::kUsed, written, "engine." + key);
+      } else if (key.starts_with("prefetch_")) {
+        draft_.remark(Standing::kUnknown, written,
+                      did_you_mean(key, kPrefetchKeys, "") +
+                          "HiCache does not know it and ignores it");
+      } else if (!mooncake) {
         draft_.remark(Standing::kNoEffect, written, "belongs to the storage");
-        continue;
       }
-      draft_.set("engine." + key, value, written);
-      draft_.remark(Standing::kUsed, written, "engine." + key);
     }
+    return config;
   }
 
   void no_effect(const std::optional<Argument>& argument, const char* why) {

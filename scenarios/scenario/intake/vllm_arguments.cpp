@@ -440,8 +440,6 @@ class ArgumentReader {
   }
 
   void environment() {
-    const bool kvbm =
-        transfer_.is_object() && transfer_.dump().find("DynamoConnector") != std::string::npos;
     const auto set = [&](const char* name) {
       const auto found = call_.environment.find(name);
       return found == call_.environment.end() ? std::string() : found->second;
@@ -453,9 +451,6 @@ class ArgumentReader {
       if (draft_.at("engine.offload_connector") == "lmcache") continue;  // told with its tiers
       if (name.starts_with("LMCACHE_") || name.starts_with("lmcacheConfig")) {
         draft_.remark(Standing::kNotModelled, name + "=" + value, "LMCache's tiers are left out");
-      }
-      if (name.starts_with("DYN_KVBM_") && !kvbm) {
-        draft_.remark(Standing::kNotModelled, name + "=" + value, "no connector of KVBM is named");
       }
     }
   }

@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "scenarios/scenario/config/quantities.hpp"
+#include "scenarios/scenario/intake/aibrix_settings.hpp"
+#include "scenarios/scenario/intake/flexkv_settings.hpp"
 #include "scenarios/scenario/intake/kvbm_settings.hpp"
 #include "scenarios/scenario/intake/lmcache_settings.hpp"
 #include "scenarios/scenario/intake/vllm_arguments.hpp"
@@ -63,6 +65,14 @@ class ConnectorReader {
       draft_.remark(Standing::kUsed, transfer_text_, "engine.preset");
       return read_kvbm_settings(call_, draft_);
     }
+    if (name.starts_with("AIBrixOffloadingConnector") && role == "kv_both" &&
+        !draft_.has("tiers.0")) {
+      draft_.remark(Standing::kUsed, transfer_text_, "engine.preset");
+      return read_aibrix_settings(call_, name, ranks_of(draft_), draft_);
+    }
+    if (name.starts_with("FlexKVConnector") && role == "kv_both" && !draft_.has("tiers.0")) {
+      return flexkv();
+    }
     draft_.remark(Standing::kNotModelled, transfer_text_,
                   fmt::format("{} is left out: nothing moves between instances, and no tier below "
                               "HBM is simulated for it",
@@ -91,6 +101,17 @@ class ConnectorReader {
                   "the size of L1 is a flag of that process: set tiers.1.capacity to its "
                   "--l1-size-gb");
     draft_.forget(Standing::kNotModelled, transfer_text_);
+  }
+
+  /// ENABLE_FLEXKV=0 switches it off.
+  void flexkv() {
+    const auto on = call_.environment.find("ENABLE_FLEXKV");
+    if (on != call_.environment.end() && on->second == "0") {
+      return draft_.remark(Standing::kNotModelled, transfer_text_,
+                           "ENABLE_FLEXKV=0 switches FlexKV off: nothing is offloaded");
+    }
+    draft_.remark(Standing::kUsed, transfer_text_, "engine.preset");
+    read_flexkv_settings(call_, draft_);
   }
 
   /// Its sizes are flags of another process, `lmcache server`.

@@ -2,6 +2,8 @@
 # options: --gpu H100
 # expect: model.name "Qwen/Qwen3-235B-A22B"
 # expect: tiers.1.scope "cluster"
+# expect: tiers.1.capacity "760GiB"
+# expect: tiers.1.segments 8
 export MOONCAKE_TE_META_DATA_SERVER="http://127.0.0.1:8080/metadata"
 export MOONCAKE_GLOBAL_SEGMENT_SIZE=816043786240
 export MOONCAKE_PROTOCOL="rdma"

@@ -96,7 +96,9 @@ TEST_CASE("a store's settings go out again", "[scenarios]") {
   const Scenario s = loaded();
   const EngineFlags flags = flags_of(s, s.tier->capacity, find_preset("mooncake-client", {}));
   const std::string arguments = fmt::format("{}", fmt::join(flags.arguments, " "));
-  CHECK_THAT(arguments, ContainsSubstring("--default_kv_lease_ttl=12.5 "));
+  CHECK_THAT(arguments, ContainsSubstring("--default_kv_lease_ttl=12 "));
+  CHECK_THAT(fmt::format("{}", fmt::join(flags.not_covered, "; ")),
+             ContainsSubstring("lease_ms: the master takes whole milliseconds"));
   CHECK_THAT(arguments, ContainsSubstring("--eviction_ratio=0.035 "));
   CHECK_THAT(arguments, ContainsSubstring("--enable_offload=true"));
   const std::string variables = fmt::format("{}", fmt::join(flags.environment, " "));

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "models/releases/host_sizes.hpp"
+#include "reports/plan/flag_words.hpp"
 #include "scenarios/scenario/flags/engine_flags.hpp"
 #include "scenarios/scenario/scenario.hpp"
 #include "scenarios/scenario/sections/tier.hpp"
@@ -125,6 +126,35 @@ TEST_CASE("SGLang's flags come out in its own units", "[scenarios]") {
   CHECK(has(g.comments, "101000000000 bytes / 2 ranks = 51 GB"));
   CHECK(says(error_of([&] { flags_of(s, s.tier->capacity, find_preset("vllm", {})); }).what(),
              "expected a release of sglang"));
+}
+
+TEST_CASE("SGLang's flags have Mooncake's master beside them", "[scenarios]") {
+  const std::string tiers =
+      R"(tiers=[{"name": "dram", "kind": "dram", "capacity": "8GB"}, {"name": "mc", "kind": "kv",
+                 "capacity": "64GB", "scope": "cluster", "segments": 4,
+                 "store": {"lease_ms": 5000, "high_watermark": 0.8, "enable_offload": true,
+                           "heartbeat_ms": 2000}},
+                {"name": "ssd", "kind": "nvme", "capacity": "1TB"}])";
+  const Scenario s = sglang({tiers, "engine.tensor_parallel_size=2", "fleet.replicas=2"});
+  const EngineFlags f = flags_of(s, s.tier->capacity, find_preset("sglang", {}));
+  REQUIRE(f.processes.size() == 1);
+  CHECK(f.processes[0].command == "mooncake_master");
+  CHECK(has(f.processes[0].arguments, "--default_kv_lease_ttl=5000"));
+  CHECK(has(f.processes[0].arguments, "--eviction_high_watermark_ratio=0.8"));
+  CHECK(has(f.processes[0].arguments, "--enable_offload=true"));
+  CHECK(has(f.environment, "MOONCAKE_GLOBAL_SEGMENT_SIZE=32000000000"));
+  CHECK(has(f.environment, "MOONCAKE_ENABLE_SSD_OFFLOAD=true"));
+  CHECK(has(f.environment, "MOONCAKE_OFFLOAD_TOTAL_SIZE_LIMIT_BYTES=250000000000"));
+  CHECK(has(f.environment, "MOONCAKE_OFFLOAD_HEARTBEAT_INTERVAL_SECONDS=2"));
+  CHECK(has(f.comments, "64000000000 / 2 instances = 32000000000"));
+  CHECK(has(f.comments, "0.8 x 64000000000 bytes = 51200000000 bytes in use"));
+  const std::string script = shell_fragment(f);
+  CHECK(says(script, "mooncake_master \\\n  --default_kv_lease_ttl=5000"));
+  CHECK(says(script, " &\nMOONCAKE_MASTER="));
+  // The segments of other processes are not SGLang's to lend.
+  const Scenario other = sglang({tiers, "tiers.1.segments=3"});
+  CHECK(has(flags_of(other, other.tier->capacity, find_preset("sglang", {})).not_covered,
+            "segments 3: each rank of SGLang lends one, 1 in all"));
 }
 
 TEST_CASE("SGLang's queue, eviction and mixed chunks keep its own names", "[scenarios]") {

@@ -197,6 +197,20 @@ TEST_CASE("settings alone make a scenario of a model that is named otherwise", "
   CHECK(trtllm.tier->capacity.count == 4'000'000'000);
 }
 
+TEST_CASE("fields that KServe prunes are told", "[scenarios]") {
+  const std::string service =
+      "apiVersion: serving.kserve.io/v1alpha2\nkind: LLMInferenceService\nmetadata: {name: q}\n"
+      "spec:\n  replica: 3\n  model: {uri: hf://Qwen/Qwen3-8B, nam: chat}\n"
+      "  kvCacheOffloading:\n    cpus: 16Gi\n    evictonPolicy: arc\n";
+  const Intake intake = intake_of(service);
+  CHECK(says(intake, Standing::kUnknown,
+             "spec.kvCacheOffloading.cpus: f:8: did you mean cpu? KServe does not know the field"));
+  CHECK(says(intake, Standing::kUnknown, "evictonPolicy: f:9: did you mean evictionPolicy?"));
+  CHECK(says(intake, Standing::kUnknown, "spec.replica: f:5: did you mean replicas?"));
+  CHECK(says(intake, Standing::kUnknown, "spec.model.nam: f:6: did you mean name?"));
+  CHECK(loaded(intake).tier->capacity.count == 0);
+}
+
 TEST_CASE("quantities are those of Kubernetes", "[scenarios]") {
   CHECK(quantity_bytes("10Gi") == std::int64_t{10} << 30);
   CHECK(quantity_bytes("1.5k") == 1500);
