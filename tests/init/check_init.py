@@ -350,7 +350,7 @@ def check_round_trip(program, source, name, changes, folder):
     document = json.loads(out)
     flags, wanted = document["results"], document["inputs"]["configuration"]
     preset = flags["preset"]
-    for store, called in (("flexkv", "FlexKV"), ("aibrix", "AIBrix"), ("mooncake-client", "Mooncake Store")):
+    for store, called in (("flexkv", "FlexKV"), ("aibrix", "AIBrix"), ("mooncake", "Mooncake Store")):
         if preset.startswith(store):
             return [], [f"{name}: left out, {called}'s settings are not read yet"]
     if wanted["engine"].get("swap_space") or "gpu" not in wanted or "name" not in wanted["model"]:
