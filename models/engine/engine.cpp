@@ -204,6 +204,12 @@ void Engine::handle(Kind kind, std::uint32_t subject) {
       break;
   }
   if (in_flight_.empty() && poll(queue_.now())) completion_seen_ = true;
+  // A request that ended by it may have sent the next one.
+  if (!connector_.failed().empty() &&
+      queue_.pending_now_before(Phase::kArrival, EventQueue::kLastRank)) {
+    state_ = State::kAsleep;
+    return wake();
+  }
   schedule_steps();
 }
 
@@ -290,7 +296,7 @@ void Engine::end_empty_step(bool changed) {
   const bool again = changed || seen || ended || arrived_ || connector_.wants_step();
   completion_seen_ = ended;
   // Between steps only transfers change what tiers hold.
-  if (connector_.tiers() > 0) tell_tiers();
+  if (connector_.tiers() > 0 || connector_.holds_finished()) tell_tiers();
   state_ = State::kAsleep;
   if (!again) {
     empty_steps_ = 0;
@@ -462,13 +468,16 @@ void Engine::emit_tokens(StepPlan& plan) {
   if (steady > 0) observer_.on_token_gap(now - last_step_end_, steady);
 }
 
-/// What has ended is taken note of, and finished requests that the connector held give their blocks
-/// back.
+/// What has ended is taken note of, finished requests that the connector held give their blocks
+/// back, and requests end whose loads failed.
 bool Engine::poll(Time now) {
   const bool ended = connector_.poll(now);
   for (const Handle h : connector_.let_go()) {
     scheduler_.let_go(h, now);
     connector_.on_let_go(h);
+  }
+  for (const Handle h : connector_.failed()) {
+    end_request(h, RequestStatus::kFailed, Reason::kKvLoadFailed);
   }
   return ended;
 }

@@ -20,9 +20,11 @@ enum class ConnectorKind : std::uint8_t {
   kAibrix,     ///< AIBrix's KV cache: the worker looks up, loads and stores within the step
   kKvbm,       ///< Dynamo's KV block manager v1: blocks, every tier read straight into HBM
   kFlexkv,     ///< FlexKV: radix trees over host memory, a disk and a remote store
+  kMooncake,   ///< Mooncake Store, straight from HBM: memory, then an SSD
 };
 inline constexpr std::string_view kConnectorNames[] = {
-    "native", "simple", "lmcache", "lmcache-mp", "llmd-fs", "hybrid", "aibrix", "kvbm", "flexkv"};
+    "native", "simple", "lmcache", "lmcache-mp", "llmd-fs",
+    "hybrid", "aibrix", "kvbm",    "flexkv",     "mooncake"};
 
 /// lmcache/v1/config.py.
 struct LmcacheConfig {
@@ -32,7 +34,6 @@ struct LmcacheConfig {
   std::uint32_t min_retrieve_tokens = 0;
   bool local_cpu = true;  ///< off: host memory only stages
   Duration blocking_timeout = std::chrono::seconds(10);
-  bool recompute_failed = false;  ///< kv_load_failure_policy; else such a request fails
 };
 
 /// Flags of `lmcache server`, and lmcache.mp.* of the connector.
@@ -75,9 +76,9 @@ constexpr bool keeps_chunks(ConnectorKind kind) {
   return kind >= ConnectorKind::kLmcache && kind <= ConnectorKind::kAibrix;
 }
 
-/// Stores with rules and tiers of their own, which a preset brings (attached_tiers.hpp).
+/// Stores with rules and tiers of their own, which a preset brings.
 constexpr bool attached(ConnectorKind kind) {
-  return kind == ConnectorKind::kKvbm || kind == ConnectorKind::kFlexkv;
+  return kind >= ConnectorKind::kKvbm && kind <= ConnectorKind::kMooncake;
 }
 
 /// A preset brings it, and no other has it.
@@ -87,7 +88,7 @@ constexpr bool of_preset(ConnectorKind kind) {
 
 /// Engines with them take turns at one instant (chunks/settlement.hpp).
 constexpr bool takes_turns(ConnectorKind kind) {
-  return keeps_chunks(kind) || kind == ConnectorKind::kFlexkv;
+  return keeps_chunks(kind) || kind == ConnectorKind::kFlexkv || kind == ConnectorKind::kMooncake;
 }
 
 }  // namespace spillway

@@ -54,6 +54,8 @@ struct EngineConfig : SchedulerConfig, StreamingConfig {
   MooncakeConfig mooncake;
   bool expert_parallel = false;  ///< ranks have some experts of a mixture, not a part of each
 
+  /// Mooncake Store is the first tier, read and written straight from HBM.
+  bool store_first() const { return family == EngineFamily::kMooncake || is_mooncake(); }
   /// Blocks that requests can have: all but v1's null block.
   std::uint32_t usable_blocks() const {
     return family == EngineFamily::kVllmV1 ? num_gpu_blocks - 1 : num_gpu_blocks;

@@ -72,12 +72,14 @@ struct OffloadConfig : BlockConfig {
   KvbmConfig kvbm;
   FlexkvConfig flexkv;
   AibrixConfig aibrix;
-  bool lazy_offload = false;  ///< it stores what HBM is about to lose, not what is computed
-  ConnectorCosts costs;       ///< of the connector itself
+  bool recompute_failed = false;  ///< kv_load_failure_policy; else such a request fails
+  bool lazy_offload = false;      ///< it stores what HBM is about to lose, not what is computed
+  ConnectorCosts costs;           ///< of the connector itself
 
   bool simple_offload() const { return connector == ConnectorKind::kSimple; }
   bool is_kvbm() const { return connector == ConnectorKind::kKvbm; }
   bool is_flexkv() const { return connector == ConnectorKind::kFlexkv; }
+  bool is_mooncake() const { return connector == ConnectorKind::kMooncake; }
   bool attached() const { return spillway::attached(connector); }
   bool is_aibrix() const { return connector == ConnectorKind::kAibrix; }
 };

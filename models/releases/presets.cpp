@@ -24,6 +24,8 @@ constexpr EnginePreset kPresets[] = {
      0.92, 0, true, true, 25, ConnectorKind::kKvbm},
     {"flexkv@1.2", "FlexKV 1.2 (2026) as the connector of vLLM 0.23.", kV1, 0.92, 0, true, true, 23,
      ConnectorKind::kFlexkv},
+    {"mooncake@0.3", "Mooncake Store 0.3 (August 2026, 3b5a5941) as the connector of vLLM 0.25.",
+     kV1, 0.92, 0, true, true, 25, ConnectorKind::kMooncake},
     {"mooncake-client",
      "Mooncake Store of August 2026 (3b5a5941), by a client without an engine around it.",
      EngineFamily::kMooncake, 0, 0, false, false},

@@ -25,7 +25,7 @@ struct AttachedStore {
 constexpr AttachedStore kStores[] = {{"kvbm", "vllm", "kvbm"},
                                      {"aibrix", "vllm", "aibrix"},
                                      {"flexkv", "vllm", "flexkv"},
-                                     {"mooncake", "", "mooncake"},
+                                     {"mooncake", "vllm", "mooncake"},
                                      {"mooncake-client", "", "mooncake"}};
 
 const AttachedStore* attached_store(std::string_view name) {
@@ -36,9 +36,10 @@ const AttachedStore* attached_store(std::string_view name) {
   return nullptr;
 }
 
-/// What is there of a store's metrics depends on the kinds of its tiers.
-std::vector<std::string> kinds_below(const RunResult* run) {
+/// What is there of a store's metrics depends on the kinds of its tiers, and on its engine.
+std::vector<std::string> kinds_below(const RunResult* run, std::string_view engine = {}) {
   std::vector<std::string> out;
+  if (!engine.empty()) out.emplace_back(engine);
   if (run == nullptr) return out;
   for (std::size_t i = 1; i < run->tiers.size(); ++i) out.push_back(run->tiers[i].kind);
   return out;
@@ -68,7 +69,7 @@ void add_parts(const json& engine, const EngineFlags* flags, OpsFigures& out) {
   if (store == nullptr) store = attached_store(connector);
   if (lmcache || store != nullptr) {
     out.cache.engine = lmcache ? connector : std::string(store->store);  // with its own counters
-    out.cache.parts = kinds_below(out.run);
+    out.cache.parts = kinds_below(out.run, lmcache ? std::string_view() : store->engine);
     return;
   }
   if (connector == "hybrid") out.cache = {"lmcache-mp"};
@@ -138,7 +139,7 @@ void use_engines(const std::string& names, std::string_view option, OpsFigures& 
   const AttachedStore* store = attached_store(names);
   if (store != nullptr && comma == names.size()) {
     figures.engine = {std::string(store->engine), {}, {"connector"}};
-    figures.cache = {std::string(store->store), {}, kinds_below(figures.run)};
+    figures.cache = {std::string(store->store), {}, kinds_below(figures.run, store->engine)};
     return;
   }
   figures.engine = engine_release(names.substr(0, comma), option);

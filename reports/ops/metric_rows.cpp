@@ -30,6 +30,8 @@ namespace {
 //   LMP  LMCache/LMCache: docs/source/mp/observability/metrics.rst @ 081c98da37
 //   MM   kvcache-ai/Mooncake: mooncake-store/src/master_metric_manager.cpp @ 3b5a5941
 //   MC   kvcache-ai/Mooncake: mooncake-store/include/client_metric.h @ 3b5a5941
+//   MV   vllm-project/vllm main of 2026:
+//        vllm/distributed/kv_transfer/kv_connector/v1/mooncake/store/metrics.py
 //   AB   vllm-project/aibrix: python/aibrix_kvcache/aibrix_kvcache/metrics.py @ 70d27a2a47. Its
 //        patches of vLLM pass the prefix vllm: and ask by acquire (AIBrixOffloadingConnector)
 //   FK   taco-project/FlexKV: flexkv/metrics/collector.py @ 270ab1cd24
@@ -77,6 +79,7 @@ constexpr std::string_view kLmSource = "LMCache: observability/metrics.rst @ 3e6
 constexpr std::string_view kLmpSource = "LMCache: mp/observability/metrics.rst @ 081c98da37";
 constexpr std::string_view kMmSource = "Mooncake: master_metric_manager.cpp @ 3b5a5941";
 constexpr std::string_view kMcSource = "Mooncake: client_metric.h @ 3b5a5941";
+constexpr std::string_view kMvSource = "vllm: kv_connector/v1/mooncake/store/metrics.py";
 constexpr std::string_view kAbSource = "aibrix: aibrix_kvcache/metrics.py @ 70d27a2a47";
 constexpr std::string_view kFkSource = "FlexKV: flexkv/metrics/collector.py @ 270ab1cd24";
 constexpr std::string_view kNodeSource = "node_exporter: collector/meminfo.go";
@@ -288,6 +291,11 @@ constexpr EngineMetric kMetrics[] = {
      kNone, kMcSource},
     {"mooncake", "", S::kStoreBytes, "mooncake_transfer_write_bytes", kC, "bytes", "", kAny, kOpen,
      kNone, kMcSource},
+    // Of the connector of vLLM, in its own counters.
+    {"mooncake", "vllm", S::kLoadBytes, "vllm:mooncake_store_operation_bytes_total", kC, "bytes",
+     "operation=\"load_get\"", kAny, kOpen, kNone, kMvSource},
+    {"mooncake", "vllm", S::kStoreBytes, "vllm:mooncake_store_operation_bytes_total", kC, "bytes",
+     "operation=\"save_put\"", kAny, kOpen, kNone, kMvSource},
     {"mooncake", "", S::kTierLoadBytes, "mooncake_ssd_read_bytes_total", kC, "bytes", "", kAny,
      kOpen, kNone, kMcSource},
     {"mooncake", "", S::kTierStoreBytes, "mooncake_ssd_write_bytes_total", kC, "bytes", "", kAny,

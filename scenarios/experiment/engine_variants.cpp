@@ -86,8 +86,8 @@ Common common_of(const Scenario& s) {
           s.model->layers > 0};
 }
 
-/// Host memory alone, without what only one engine knows of it.
-json tiers_of(const Scenario& s) {
+/// Host memory alone, without what only one engine knows of it. Mooncake Store has as much of it.
+json tiers_of(const Scenario& s, ConnectorKind connector) {
   if (!s.tier) return json::array();
   const Capacity& capacity = s.tier->capacity;
   std::string size = "inf";
@@ -95,7 +95,8 @@ json tiers_of(const Scenario& s) {
   if (capacity.kind == Capacity::Kind::kBlocks) {
     size = fmt::format("{}B", capacity.count * s.tier_block_bytes().count());
   }
-  return json::array({{{"name", s.tier->name}, {"kind", "dram"}, {"capacity", size}}});
+  const char* kind = connector == ConnectorKind::kMooncake ? "kv" : "dram";
+  return json::array({{{"name", s.tier->name}, {"kind", kind}, {"capacity", size}}});
 }
 
 /// Connectors of vLLM that keep a prefix in host memory alone, by their names.
@@ -158,7 +159,7 @@ Scenario as_told(const JsonSource& source, const Scenario& base, const Entrant& 
       changed.set(fmt::format("workload.{}=null", key), kOption);
     }
   }
-  if (base.tier) changed.set("tiers=" + tiers_of(base).dump(), kOption);
+  if (base.tier) changed.set("tiers=" + tiers_of(base, entrant.connector).dump(), kOption);
   return load_scenario(changed);
 }
 

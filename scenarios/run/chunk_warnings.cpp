@@ -57,11 +57,13 @@ void warn_of_files(const Scenario& s, SimulationOutcome& out) {
 /// Replicas that each have a remote store of their own find nothing of each other's.
 void warn_of_own_stores(const Scenario& s, SimulationOutcome& out) {
   if (s.fleet->replicas == 1) return;
-  for (const TierChoice& tier : s.behind) {
-    if (tier.kind() != "kv" || tier.scope != Scope::kInstance) continue;
+  const auto look = [&](const TierChoice& tier) {
+    if (tier.kind() != "kv" || tier.scope != Scope::kInstance) return;
     out.warnings.push_back(
         run_note("store-for-each", {{"tier", tier.name}, {"instances", s.fleet->replicas}}));
-  }
+  };
+  look(*s.tier);
+  for (const TierChoice& tier : s.behind) look(tier);
 }
 
 /// Whatever is found is loaded, though it is never worth it.
@@ -100,7 +102,7 @@ void warn_of_failures(const Scenario& s, SimulationOutcome& out) {
   if (failures == 0) return;
   const std::uint64_t failed = count_of(out.result.failed_reasons, Reason::kKvLoadFailed);
   NoteFigures figures = {{"loads", failures}, {"requests", failed}};
-  out.warnings.push_back(s.engine.lmcache.recompute_failed
+  out.warnings.push_back(s.engine.recompute_failed
                              ? run_note("loads-recomputed", std::move(figures))
                              : run_note("loads-failed", std::move(figures)));
 }
@@ -108,7 +110,7 @@ void warn_of_failures(const Scenario& s, SimulationOutcome& out) {
 /// Mooncake Store found what did not come before its lease had ended.
 void warn_of_leases(const Scenario& s, SimulationOutcome& out) {
   const EngineConfig& e = s.engine;
-  if (e.family != EngineFamily::kMooncake && !e.sglang.mooncake) return;
+  if (!e.store_first() && !e.sglang.mooncake) return;
   for (const TierResult& tier : out.result.tiers) {
     if (!tier.chunks || tier.chunks->lost == 0) continue;
     out.warnings.push_back(
@@ -122,7 +124,8 @@ void warn_of_leases(const Scenario& s, SimulationOutcome& out) {
 
 void warn_of_chunks(const Scenario& s, SimulationOutcome& out) {
   warn_of_leases(s, out);
-  if (!keeps_chunks(s.engine.connector) || out.result.tiers.size() < 2) return;
+  const bool chunks = keeps_chunks(s.engine.connector) || s.engine.is_mooncake();
+  if (!chunks || out.result.tiers.size() < 2) return;
   warn_of_failures(s, out);
   warn_of_slow_loads(out);
   warn_of_outages(out);

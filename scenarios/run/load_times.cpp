@@ -77,7 +77,7 @@ class LoadTimes {
       return read(tier, Bytes(bytes.count() / chunks)) * chunks;
     }
     // One job, straight to the GPU from either tier.
-    if (s_.engine.family == EngineFamily::kMooncake) return tier.up ? read(tier, bytes) : climb;
+    if (s_.engine.store_first()) return tier.up ? read(tier, bytes) : climb;
     // LMCache reads a disk chunk by chunk.
     const bool each = s_.engine.connector == ConnectorKind::kLmcache && tier.kind() == "nvme";
     const std::int64_t jobs = each ? chunks : 1;

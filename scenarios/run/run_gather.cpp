@@ -137,7 +137,7 @@ RunResult RunWiring::gather(const Cluster& cluster, RunResult r) const {
     }
     gather_behind(r, cluster[i].stats().levels);
     if (keeps_chunks()) gather_chunks(cluster[i], i, r);
-    if (s_.engine.attached()) gather_attached(cluster[i], r);
+    if (s_.engine.attached() && !keeps_chunks()) gather_attached(cluster[i], r);
   }
   name_media(series, r);
   for (std::size_t store = 0; store < stores().size(); ++store) gather_devices(cluster, store, r);

@@ -206,7 +206,7 @@ NetworkSpec RunWiring::network() const {
 }
 
 bool RunWiring::mooncake() const {
-  return s_.engine.family == EngineFamily::kMooncake;
+  return s_.engine.store_first();
 }
 
 bool RunWiring::store_behind() const {

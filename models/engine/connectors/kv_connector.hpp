@@ -72,6 +72,8 @@ class KvConnector : public TransferListener, public BlockColumns {
   virtual std::span<const Handle> let_go() { return {}; }
   /// One of these has done so.
   virtual void on_let_go(Handle /*h*/) {}
+  /// Of the last poll: requests that waited for a load which did not come, and end with it.
+  virtual std::span<const Handle> failed() const { return {}; }
   /// The request ends without having completed: what look-ups pinned or keep for it is let go.
   virtual void on_withdrawn(const ActiveRequest& /*r*/, Time /*now*/) {}
 

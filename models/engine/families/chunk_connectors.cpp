@@ -1,14 +1,17 @@
-// LMCache, llm-d and AIBrix on vLLM v1: the scheduler's and the worker's side of their connectors
-// put together.
+// LMCache, llm-d, AIBrix and Mooncake Store on vLLM v1: the scheduler's and the worker's side of
+// their connectors put together.
 #include "models/engine/connectors/chunks/chunk_connectors.hpp"
 
 #include "models/engine/connectors/aibrix/aibrix_step.hpp"
+#include "models/engine/connectors/hicache/mooncake_pages.hpp"
 #include "models/engine/connectors/llmd/file_turns.hpp"
 #include "models/engine/connectors/llmd/llmd_step.hpp"
 #include "models/engine/connectors/lmcache/lmcache_step.hpp"
 #include "models/engine/connectors/lmcache_mp/mp_connector.hpp"
 #include "models/engine/connectors/multi/multi_connector.hpp"
+#include "models/engine/connectors/vllm_mooncake/store_connector.hpp"
 #include "models/engine/engine_parts.hpp"
+#include "models/engine/families/mooncake_parts.hpp"
 #include "sim/error.hpp"
 
 namespace spillway {
@@ -113,6 +116,24 @@ ChunkConnector make_llmd(const Site& site, const EngineParts& parts, const Chunk
   return {std::move(connector), std::move(step)};
 }
 
+ChunkConnector make_mooncake(const Site& site, const EngineParts& parts,
+                             const ChunkedConfig& config,
+                             const KvConnector::Environment& environment) {
+  std::unique_ptr<MooncakeMaster> own;
+  const MooncakeParts store = mooncake_parts(site, parts, config.tiers, kBeforeSteps, 1, own);
+  const Bytes rank = site.config.block_bytes;
+  auto pages = std::make_unique<MooncakePages>(
+      MooncakePages::Environment{site.queue, site.network, site.observer, store.settlement,
+                                 store.clock, store.master, site.chains,
+                                 rank * std::int64_t{config.copies}, rank, parts.number},
+      config.tiers);
+  auto connector = std::make_unique<StoreConnector>(
+      environment,
+      StoreConnector::Place{site.queue, store.master, std::move(own), std::move(pages)});
+  auto moves = std::make_unique<StoreMoves>(*connector);
+  return {std::move(connector), std::move(moves)};
+}
+
 }  // namespace
 
 ChunkConnector make_hybrid_connector(const Site& site, const EngineParts& parts,
@@ -147,6 +168,8 @@ ChunkConnector make_chunk_connector(const Site& site, const EngineParts& parts,
       return make_llmd(site, parts, config, environment);
     case ConnectorKind::kAibrix:
       return make_aibrix(site, parts, config, environment);
+    case ConnectorKind::kMooncake:
+      return make_mooncake(site, parts, config, environment);
     default:
       KV_ASSERT(false, "no such connector of chunks");
       return {};

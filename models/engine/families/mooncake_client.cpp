@@ -32,7 +32,7 @@ class ClientConnector final : public UnaskedConnector {
 
 }  // namespace
 
-MooncakeParts mooncake_parts(const Site& site, EngineParts& parts,
+MooncakeParts mooncake_parts(const Site& site, const EngineParts& parts,
                              std::span<const ChunkTierConfig> tiers, const InstantOrder& order,
                              std::uint32_t number, std::unique_ptr<MooncakeMaster>& own) {
   KV_ASSERT(parts.things != nullptr && !tiers.empty(), "a client without a store");

@@ -17,7 +17,7 @@ struct MooncakeParts {
 
 /// `tiers`: memory, and the SSD if there is one; observers know the first by `number`. The master
 /// is `own`, where nobody shares it.
-MooncakeParts mooncake_parts(const Site& site, EngineParts& parts,
+MooncakeParts mooncake_parts(const Site& site, const EngineParts& parts,
                              std::span<const ChunkTierConfig> tiers, const InstantOrder& order,
                              std::uint32_t number, std::unique_ptr<MooncakeMaster>& own);
 

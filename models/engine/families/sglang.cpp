@@ -41,7 +41,7 @@ std::unique_ptr<PageStorage> pages_of(const Site& site, EngineParts& parts, Sgla
     return std::make_unique<MooncakePages>(
         MooncakePages::Environment{site.queue, site.network, site.observer, store.settlement,
                                    store.clock, store.master, site.chains, page_bytes,
-                                   parts.number},
+                                   page_bytes, parts.number},
         tiers);
   }
   if (parts.lower->behind.empty()) return nullptr;

@@ -191,7 +191,7 @@ VllmScheduler::Verdict VllmScheduler::consider(Handle h, Time now, StepPlan& pla
   const Access access{now, r.id};
   if (r.state == RequestState::kLoading) {
     if (!r.load_done && !runs_behind_load(env_.config.load)) return Verdict::kSetAside;
-    promote(r);
+    promote(r, access);
   }
   const bool resumed = r.computed > 0;  // from a load: it holds its blocks
   if (resumed) {
@@ -386,16 +386,31 @@ bool VllmScheduler::admit_grouped(ActiveRequest& r, const Admission& a, const Ac
 }
 
 /// Its load has ended: the loaded blocks enter the prefix cache, and at least one token is
-/// computed.
-void VllmScheduler::promote(ActiveRequest& r) {
+/// computed. Where none of them came and it has no others, it looks for them again.
+void VllmScheduler::promote(ActiveRequest& r, const Access& access) {
   r.state = r.preemptions > 0 ? RequestState::kPreempted : RequestState::kWaiting;
   r.load_done = false;
+  if (r.computed == 0) return give_up_load(r, access);
   register_full(r, r.computed);
   if (r.computed == r.tokens()) --r.computed;
 }
 
+/// What it held for blocks that did not come becomes free.
+void VllmScheduler::give_up_load(ActiveRequest& r, const Access& access) {
+  release(r.slots, access);
+  r.slots.clear();
+  set_prefilling(r.handle, false);
+}
+
 bool VllmScheduler::finish(Handle h, Time now) {
   ActiveRequest& r = requests_[h];
+  if (r.state == RequestState::kLoading) {  // its load failed
+    listeners_.tell(&EvictionPolicy::on_release, r, r.registered, {now, r.id});
+    give_up_load(r, {now, r.id});
+    withdraw(h);
+    r.state = RequestState::kFinished;
+    return false;
+  }
   const bool ran = r.state == RequestState::kRunning;
   if (ran) {
     if (r.prefilling) set_prefilling(h, false);  // its load failed

@@ -112,7 +112,8 @@ class VllmScheduler final : public QueueScheduler {
   void free_blocks(ActiveRequest& r, Time now);
   void take_from(StepPlan& plan, Handle h);
   RequestQueue& next_queue();
-  void promote(ActiveRequest& r);
+  void promote(ActiveRequest& r, const Access& access);
+  void give_up_load(ActiveRequest& r, const Access& access);
   void look_up(Handle h, const Access& access);
   void find_local(const ActiveRequest& r);
   void forget_found();

@@ -109,7 +109,7 @@ void add_lmcache(const Scenario& s, std::int64_t bytes, EngineFlags& out) {
       "the same as a file: LMCACHE_CONFIG_FILE names YAML with these names in small letters, "
       "without LMCACHE_");
   Json config = connector_of("LMCacheConnectorV1", {});
-  if (c.recompute_failed) config["kv_load_failure_policy"] = "recompute";
+  if (s.engine.recompute_failed) config["kv_load_failure_policy"] = "recompute";
   add_transfer(config, out);
 }
 

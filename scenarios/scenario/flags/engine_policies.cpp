@@ -31,7 +31,7 @@ std::vector<std::string_view> tier_evictions(const Scenario& s) {
   std::vector<std::string_view> out;
   if (!s.tier || s.engine.family == EngineFamily::kVllmV0) return out;
   // Others of theirs are not policies of Spillway: FlexkvEviction, ChunkOrder.
-  if (s.engine.is_flexkv() || s.engine.is_aibrix()) return {"lru"};
+  if (s.engine.is_flexkv() || s.engine.is_aibrix() || s.engine.is_mooncake()) return {"lru"};
   for (const ConnectorPolicies& one : kTierPolicies) {
     if (one.simple == s.engine.simple_offload()) out.push_back(one.policy);
   }

@@ -12,6 +12,7 @@
 #include "scenarios/scenario/flags/engine_policies.hpp"
 #include "scenarios/scenario/flags/flexkv_flags.hpp"
 #include "scenarios/scenario/flags/kvbm_flags.hpp"
+#include "scenarios/scenario/flags/vllm_mooncake_flags.hpp"
 #include "scenarios/scenario/scenario.hpp"
 #include "scenarios/scenario/sections/tier.hpp"
 #include "sim/error.hpp"
@@ -291,6 +292,7 @@ void add_offload_flags(const Scenario& s, const Capacity& capacity, const Engine
   }
   if (own == ConnectorKind::kKvbm) return add_kvbm_flags(s, capacity, out);
   if (own == ConnectorKind::kFlexkv) return add_flexkv_flags(s, capacity, out);
+  if (own == ConnectorKind::kMooncake) return add_vllm_mooncake_flags(s, capacity, out);
   if (keeps_chunks(s.engine.connector)) return add_chunk_flags(s, capacity, out);
   if (s.tier->storage) {
     out.not_covered.push_back(fmt::format(

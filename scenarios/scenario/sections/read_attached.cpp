@@ -1,4 +1,4 @@
-// What stores attached to vLLM by a preset (KVBM, FlexKV) have in common.
+// What stores attached to vLLM by a preset (KVBM, FlexKV, Mooncake Store) have in common.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +7,7 @@
 #include "reports/notes/scenario_notes.hpp"
 #include "scenarios/scenario/config/object_reader.hpp"
 #include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/link.hpp"
 #include "scenarios/scenario/sections/scenario_parts.hpp"
 #include "scenarios/scenario/sections/tier.hpp"
 
@@ -27,8 +28,10 @@ void check_attached_engine(const ObjectReader& engine, const Scenario& s) {
   if (s.interference) fail("interference", "none");
   if (c.costs.any()) fail("connector_costs", "none");
   if (s.lockstep()) fail("data_parallel_size", "1 for a model of experts");
+  const bool answers = !c.is_mooncake();
   for (const std::string_view key : {"offload_prompt_only", "prompt_only_default"}) {
-    if (engine.boolean(key).value_or(false)) fail(key, "false, as it stores answers too,");
+    if (engine.boolean(key).value_or(!answers) != answers) continue;
+    fail(key, answers ? "false, as it stores answers too," : "true, as it stores prompts only,");
   }
   engine.refuse(
       {"blocks_per_chunk", "offload_block_tokens", "store_threshold", "threshold_counts_offers",
@@ -77,10 +80,30 @@ TierLane usual_lane(TierChoice& tier, bool down, Scenario& s) {
   return out;
 }
 
+/// A network card of 200 Gb/s between HBM and Mooncake Store: no link of the GPU's leads there.
+void fill_store_link(bool down, Scenario& s) {
+  Boxed<LinkChoice>& link = down ? s.down : s.up;
+  if (link) return;
+  LinkChoice usual;
+  usual.name = down ? "put" : "get";
+  usual.from = down ? "hbm" : s.tier->name;
+  usual.to = down ? s.tier->name : "hbm";
+  usual.latency = std::chrono::microseconds(20);  // assumed
+  usual.bytes_per_second = 21'750'000'000;
+  usual.source = "Mooncake README, 87 GB/s over four cards of 200 Gb/s";
+  s.notes.push_back(scenario_note(
+      "link-default", {{"from", usual.from}, {"to", usual.to}, {"source", usual.source}}));
+  link = std::move(usual);
+}
+
 }  // namespace
 
 void fill_attached_links(Scenario& s) {
   if (!of_preset(s.engine.connector)) return;
+  if (s.engine.is_mooncake() && s.tier) {
+    fill_store_link(true, s);
+    fill_store_link(false, s);
+  }
   for (TierChoice& tier : s.behind) {
     if (!tier.by_links || tier.down || tier.up) continue;
     tier.down = usual_lane(tier, true, s);

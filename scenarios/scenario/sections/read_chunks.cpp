@@ -109,7 +109,6 @@ void read_lmcache(const ObjectReader& engine, Scenario& s) {
     }
     if (*load == "layerwise") c.load = LoadSemantics::kLayerwise;
   }
-  out.recompute_failed = engine.text("kv_load_failure_policy") == "recompute";
   if (const auto o = engine.object("lmcache", ScenarioKeys::kLmcache)) {
     assign(out.chunk_tokens, o->integer("chunk_tokens"));
     assign(out.min_retrieve_tokens, o->integer("min_retrieve_tokens"));
@@ -475,7 +474,8 @@ void read_chunk_connector(const ObjectReader& engine, Scenario& s) {
   only_with("lmcache", ConnectorKind::kLmcache);
   if (!has_mp(c.connector)) only_with("lmcache_mp", ConnectorKind::kLmcacheMp);
   only_with("llmd", ConnectorKind::kLlmdFs);
-  only_with("kv_load_failure_policy", ConnectorKind::kLmcache);
+  if (!c.is_mooncake()) only_with("kv_load_failure_policy", ConnectorKind::kLmcache);
+  c.recompute_failed = engine.text("kv_load_failure_policy") == "recompute";
   if (!keeps_chunks(c.connector)) return;
   check_engine(engine, kConnectorNames[static_cast<std::size_t>(c.connector)], s);
   c.async_scheduling = false;
@@ -504,7 +504,7 @@ void read_chunk_tiers(const ObjectReader& top, Scenario& s) {
 
 bool use_chunk_link(const ObjectReader& link, const LinkChoice& choice, Scenario& s) {
   const bool chunks = keeps_chunks(s.engine.connector);
-  const bool mooncake = s.engine.family == EngineFamily::kMooncake;
+  const bool mooncake = s.engine.store_first();
   const bool attached = s.engine.attached();
   if (attached) {
     link.refuse({"through", "shared_by", "submit_us", "duplex_factor", "sm_share", "rank"},

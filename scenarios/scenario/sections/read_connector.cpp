@@ -87,6 +87,7 @@ void read_connector(const ObjectReader& engine, Scenario& s) {
   read_chunk_connector(engine, s);
   read_kvbm(engine, s);
   read_flexkv(engine, s);
+  read_mooncake_connector(engine, s);
   if (keeps_chunks(c.connector) || c.attached()) return;
   read_prompt_only(engine, c);
   read_chunk(engine, c);

@@ -1,5 +1,5 @@
-// Mooncake Store: its client as an engine, the store as the first tier, its SSD as the second; or
-// both behind the host memory of SGLang.
+// Mooncake Store: its client as an engine or vLLM with it as the connector, the store as the first
+// tier, its SSD as the second; or both behind the host memory of SGLang.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -124,7 +124,7 @@ void read_store(const ObjectReader& tier, Scenario& s) {
 
 /// How it is reached: by links of the scenario, or behind host memory through a device.
 void read_way(const ObjectReader& tier, StorageKind kind, TierChoice& out, Scenario& s) {
-  out.by_links = s.engine.family == EngineFamily::kMooncake;
+  out.by_links = s.engine.store_first();
   if (!out.by_links) {
     out.storage = read_storage(tier, {out.name, kind, true}, s);
     return;
@@ -151,7 +151,10 @@ TierChoice begin_store_tier(const ObjectReader& tier, StorageKind kind, Scenario
   if (!out.per_rank) out.scope = *scope_of(scope);
   out.where = tier.where("capacity");
   read_way(tier, kind, out, s);
-  const std::string text = tier.require_text("capacity", ObjectReader::kSize);
+  // The memory has a size; an SSD without one is as large as it has to be.
+  const std::string text = kind == StorageKind::kKv
+                               ? tier.require_text("capacity", ObjectReader::kSize)
+                               : tier.text("capacity", ObjectReader::kSize).value_or("inf");
   out.capacity = parse_capacity(text, out.where);
   if (!out.by_links) out.capacity = instance_capacity(s, out, out.capacity);
   checked_tier_blocks(s, out.capacity, text, out.where);
@@ -235,19 +238,26 @@ void read_mooncake(const ObjectReader& engine, Scenario& s) {
   s.pool_given = true;
 }
 
+void read_mooncake_connector(const ObjectReader& engine, Scenario& s) {
+  if (s.engine.is_mooncake()) check_attached_engine(engine, s);
+}
+
 bool read_mooncake_tiers(const ObjectReader& top, Scenario& s) {
   const auto tiers = top.objects("tiers", ScenarioKeys::kTier);
-  if (s.engine.family != EngineFamily::kMooncake) {
+  if (!s.engine.store_first()) {
     const std::size_t stores = s.engine.family == EngineFamily::kSglang ? 1 : tiers.size();
     for (std::size_t i = 0; i < std::min(stores, tiers.size()); ++i) {
       tiers[i].object("store", ScenarioKeys::kMooncake);  // a key it has not comes first
       tiers[i].refuse({"segments", "store"},
-                      "expected only with preset mooncake-client, or behind dram with sglang: no "
-                      "other engine has this store");
+                      "expected only with preset mooncake or mooncake-client, or behind dram with "
+                      "sglang: no other engine has this store");
     }
     return false;
   }
   if (tiers.empty()) top.missing("tiers", "a tier of kind kv, the memory of Mooncake Store");
+  if (s.engine.is_mooncake() && !s.media.empty()) {
+    top.fail("media", "expected none with preset mooncake");
+  }
   if (tiers.size() > 2) {
     tiers[2].fail("name", "expected at most two tiers: the store (kv) and its SSD (nvme or fs)");
   }
@@ -269,9 +279,13 @@ void read_mooncake_behind(const ObjectReader& top, Scenario& s) {
 }
 
 void check_mooncake(const ObjectReader& top, Scenario& s) {
-  if (s.engine.family != EngineFamily::kMooncake) return;
-  if (s.admission.text() != "always") {
+  if (!s.engine.store_first()) return;
+  if (!s.engine.is_mooncake() && s.admission.text() != "always") {
     top.fail("policies", "admission: expected always: a client of the store has no queue");
+  }
+  if (s.engine.is_mooncake() && !(s.down->affine && s.up->affine)) {
+    top.fail("links", fmt::format("expected affine or constant links from hbm to {} and back",
+                                  s.tier->name));
   }
   const Bytes block = s.tier_block_bytes();
   const Duration one = s.up->make()->service_time(block, 1);

@@ -134,7 +134,9 @@ void read_trtllm(const ObjectReader& engine, Scenario& s);
 bool read_trtllm_tier(const ObjectReader& top, Scenario& s);
 /// The keys of a client of Mooncake Store.
 void read_mooncake(const ObjectReader& engine, Scenario& s);
-/// Whether the engine is one: then the store is the first tier, its SSD the second.
+/// What vLLM with the store as its connector does not go with.
+void read_mooncake_connector(const ObjectReader& engine, Scenario& s);
+/// Whether the engine is either: then the store is the first tier, its SSD the second.
 bool read_mooncake_tiers(const ObjectReader& top, Scenario& s);
 /// The second tier is the store, the third its SSD, behind host memory.
 void read_mooncake_behind(const ObjectReader& top, Scenario& s);

@@ -37,7 +37,8 @@ TEST_CASE("engines that are compared have the same device pool and host memory",
 }
 
 TEST_CASE("connectors and attached stores are compared on the same pool", "[scenarios]") {
-  const std::vector<std::string> names = {"vllm", "simple", "lmcache", "kvbm", "aibrix", "flexkv"};
+  const std::vector<std::string> names = {"vllm",   "simple", "lmcache", "kvbm",
+                                          "aibrix", "flexkv", "mooncake"};
   const VariantSet set = make_engine_variants(reference(), names);
   REQUIRE(set.variants.size() == names.size());
   for (std::size_t i = 0; i < names.size(); ++i) {

@@ -47,7 +47,8 @@ bool MooncakePages::begin_read(std::span<const BlockId> pages) {
     if (asked[tier] == 0) continue;
     ++reads_;
     TierPort& port = tier == 0 ? memory_ : *ssd_;
-    port.submit(StorageOp::kRead, tier, env_.page_bytes * std::int64_t{asked[tier]});
+    const Bytes page = tier == 0 ? env_.memory_bytes : env_.page_bytes;
+    port.submit(StorageOp::kRead, tier, page * std::int64_t{asked[tier]});
   }
   return reads_ > 0;
 }
@@ -75,7 +76,7 @@ bool MooncakePages::begin_write(std::span<const BlockId> pages) {
   env_.master.changed(going_on_);
   if (puts_.empty()) return false;
   // An operation for each page, with the bytes of its replicas.
-  memory_.submit(StorageOp::kWrite, 0, env_.page_bytes * std::int64_t{replicas},
+  memory_.submit(StorageOp::kWrite, 0, env_.memory_bytes * std::int64_t{replicas},
                  static_cast<std::uint32_t>(puts_.size()));
   return true;
 }

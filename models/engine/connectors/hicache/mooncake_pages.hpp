@@ -1,4 +1,4 @@
-// HiCache's storage in Mooncake Store: each page is an object. What is in memory is read and
+// What an engine keeps in Mooncake Store: each page is an object. What is in memory is read and
 // written by a client of that tier's device, what is on the SSD is read by a client of its own
 // (python/sglang/srt/mem_cache/storage/mooncake_store/mooncake_store.py: it asks page by page and
 // counts leading successes).
@@ -26,6 +26,7 @@ class MooncakePages final : public PageStorage, private PortListener, private Ev
     MooncakeMaster& master;
     const LocalChains& chains;
     Bytes page_bytes;
+    Bytes memory_bytes;        ///< of these, on the way to and from memory: those of one rank
     std::uint32_t engine = 0;  ///< its number: of one instant the first goes first
   };
   /// `tiers`: memory, and the SSD if there is one.

@@ -345,7 +345,7 @@ void LmcacheStep::end_load() {
   const std::uint32_t size = connector_->config().lmcache.chunk_tokens;
   const std::uint32_t computed = std::max(s.local, came_ * size / block * block);
   s.saved = std::min(s.saved, computed);
-  failed_.push_back({request_, !connector_->config().lmcache.recompute_failed, computed});
+  failed_.push_back({request_, !connector_->config().recompute_failed, computed});
 }
 
 // ---- stores
