@@ -131,7 +131,7 @@ def make_store(rng, scenario, rows, nbytes):
     return tiers, prompts
 
 
-def make_once(seed):
+def make(seed):
     rng = random.Random(f"vllm-mooncake-{seed}")
     scenario, rows, *_ = base(rng, seed)
     scenario["fleet"]["replicas"] = rng.choice([1, 1, 2, 2, 3])
@@ -155,17 +155,6 @@ def run_fleet(scenario, rows):
     with tempfile.TemporaryDirectory() as scratch:
         write(scenario, rows, scratch)
         return vllm_mooncake.run_fleet(os.path.join(scratch, "scenario.json"))
-
-
-def make(seed):
-    """A load that cannot ever end in time would go on for ever with `recompute`."""
-    scenario, rows = make_once(seed)
-    if scenario["engine"].get("kv_load_failure_policy") == "recompute":
-        try:
-            run_fleet(scenario, rows)
-        except vllm_mooncake.Livelock:
-            scenario["engine"]["kv_load_failure_policy"] = "fail"
-    return scenario, rows
 
 
 def coverage(seeds):

@@ -17,12 +17,7 @@ from fleet import Fleet, FleetConfig, Replica, read, totals
 from parts import Job, Link
 from vllm_mooncake_parts import Get, Receiver, Save, Sender, SharedStore
 
-FUTILE_GETS = 200                                              # in a row, of one request
 VERIFY_EVERY = 1 if os.environ.get("MOONCAKE_CHECK") else 32   # instants
-
-
-class Livelock(Exception):
-    """V7 `recompute`: a request whose get brings nothing asks and loads for ever."""
 
 
 class MooncakeConfig(FleetConfig):
@@ -123,7 +118,6 @@ class MooncakeReplica(Replica):
         for r in self.requests:
             r.found = None                                     # (g, h) of the last look-up
             r.get = r.first_get = None
-            r.futile = 0
             r.life = r.saves = 0                               # saves: of this life, not ended
             self.begin_life(r)
 
@@ -132,6 +126,7 @@ class MooncakeReplica(Replica):
         r.life += 1
         r.saves = r.offered = r.saved = 0                      # saved: s
         r.goal = None                                          # E
+        r.gave_up = False                                      # V7: the store is not asked again
 
     def submit(self, link, blocks, then):
         job = Job(0, None, None, None, blocks * self.cfg.block_bytes)
@@ -144,6 +139,10 @@ class MooncakeReplica(Replica):
     def lookup(self, r, local_blocks):
         seen, g, whole = self.fleet.seen, local_blocks, r.tokens // self.cfg.B
         r.found = None
+        if r.gave_up:
+            seen["V7 not asked again"] += 1
+            seen["V7 not asked again, GPU hit"] += g > 0
+            return 0
         if not whole:
             seen["V5 less than a block"] += 1
             return 0
@@ -165,8 +164,8 @@ class MooncakeReplica(Replica):
     def may_admit(self, r, tokens, hits, parked):
         admits = super().may_admit(r, tokens, hits, parked)
         if not admits and r.computed == 0:
-            self.fleet.seen["V5 renewed, not admitted"] += r.tokens >= self.cfg.B
-            self.fleet.seen["V7 freed, not admitted again"] += r.futile > 0
+            self.fleet.seen["V7 freed, not admitted again"] += r.gave_up
+            self.fleet.seen["V5 renewed, not admitted"] += r.tokens >= self.cfg.B and not r.gave_up
         elif not admits:
             self.fleet.seen["V7 promoted, not admitted"] += 1
         return admits
@@ -177,7 +176,6 @@ class MooncakeReplica(Replica):
         g, h = r.found
         assert g == local_blocks and external == (h - g) * self.cfg.B > 0
         r.load_state, r.get = "loading", Get(r, g, h)
-        self.fleet.seen["V7 looks up and loads again"] += r.futile > 0
         return r.get
 
     def admitted(self, r, gpu, external, first):
@@ -214,7 +212,6 @@ class MooncakeReplica(Replica):
         seen, get = self.fleet.seen, r.get
         if get.came() == get.asked():
             seen["V7 complete"] += 1
-            r.futile = 0
             super().promote(r)
             return
         assert self.cfg.recompute
@@ -224,15 +221,12 @@ class MooncakeReplica(Replica):
         if have:
             seen["V7 recompute, GPU hit only"] += get.came() == 0
             seen["V7 recompute, some came"] += get.came() > 0
-            r.futile = 0
             self.register_upto(r, r.computed)
             return
         seen["V7 recompute, nothing came"] += 1
         self.free(r)
         r.blocks, r.registered, r.prefilling = [], 0, False    # it does not count in §10.13
-        r.futile += 1
-        if r.futile > FUTILE_GETS:
-            raise Livelock(f"request {r.id} loads for ever")
+        r.gave_up = True
 
     # ---------------------------------------------------------------- save, V8 to V10
 
