@@ -60,6 +60,14 @@ def make_workload(rng, scenario, rows):
     return rows
 
 
+def make_loop(rng, scenario):
+    """Closed loops of few, so that a finish sends a request to another replica, which may sleep."""
+    replicas, workload = scenario["fleet"]["replicas"], scenario["workload"]
+    if replicas > 1 and rng.random() < 0.3:
+        workload.pop("speed", None)
+        workload.update(arrival="closed-loop", concurrency=rng.randint(1, 2 * replicas))
+
+
 def make_links(rng, nbytes, has_ssd, is_whole):
     def joined(name, source, target, speeds):
         if is_whole:
@@ -93,6 +101,113 @@ def distinct_objects(rows, block):
         for i in range(row["input_length"] // block):
             seen.add((row["hash_ids"][0], tuple(row["hash_ids"]), i))
     return max(1, len(seen))
+
+
+def make_churn(rng, scenario, rows, nbytes, prompts, is_whole):
+    """Bursts of prompts that come again when HBM has lost them: gets queue, leases end meanwhile,
+    checks evict all the time, saves of several requests take turns."""
+    engine, (memory, *ssds) = scenario["engine"], scenario["tiers"]
+    store, links = memory["store"], {link["name"]: link for link in scenario["links"]}
+    largest, typical = prompts[-1], max(1, prompts[len(prompts) // 2])
+    if rng.random() < 0.7:
+        pool = largest + 1 + rng.choice([1, 2, 4]) * typical
+        engine["num_gpu_blocks"] = max(engine["num_gpu_blocks"], pool)
+    if rng.random() < 0.6:
+        engine.update(long_prefill_token_threshold=rng.choice([32, 64, 128]),
+                      max_num_batched_tokens=rng.choice([64, 128, 256, 512]), max_num_seqs=rng.choice([4, 16]))
+        engine.pop("enable_chunked_prefill", None)
+    for key in ("put_discard_s", "put_release_s", "offload_queue_limit", "bucket_bytes"):
+        store.pop(key, None)
+    store.update(high_watermark=rng.choice([0.3, 0.5, 0.75, 0.9]), eviction_ratio=rng.choice([0.05, 0.1, 0.3, 0.6, 1]),
+                 eviction_check_ms=rng.choice([1, 2, 5]), replicas=1)
+    distinct = distinct_objects(rows, engine["block_tokens"])
+    segments = memory.get("segments", 1)
+    objects = max(largest, rng.choice([largest * 2, largest * 3, distinct // 4, distinct // 2, distinct]))
+    memory["capacity"] = f"{nbytes * -(-objects // segments) * segments}B"
+    if not is_whole:                                           # reads of some steps, quick writes
+        for name in ("get", "from_ssd"):
+            if name in links:
+                ms = rng.choice([0.5, 2, 5, 20])
+                links[name].update(latency_us=rng.choice([0, 10]),
+                                   bandwidth=f"{max(1, int(typical * nbytes / ms / 1000))}MB/s")
+        for name in ("put", "to_ssd"):
+            if name in links:
+                links[name].update(latency_us=1, bandwidth=rng.choice(["1GB/s", "5GB/s", "20GB/s"]))
+    for ssd in ssds:
+        store.update(bucket_keys=rng.choice([1, 2, 5, 20]), heartbeat_ms=rng.choice([5, 10, 20]))
+        ssd["capacity"] = f"{nbytes * (distinct * rng.choice([1, 2, 4]) + 40)}B"
+    spec = links["from_ssd"] if ssds and rng.random() < 0.6 else links["get"]
+    blocks = rng.choice([1, typical // 4, typical // 2, typical, typical, largest])
+    if ssds and rng.random() < 0.5:                            # the SSD is late, memory is not
+        links["get"].update(latency_us=0, bandwidth="64GB/s")
+        spec = links["from_ssd"]
+        store.update(high_watermark=rng.choice([0.5, 0.75]), eviction_ratio=rng.choice([0.05, 0.1, 0.2]))
+    factor = rng.choice([0.5, 1, 1.02, 1.5, 1.5, 3, 6])
+    store["lease_ms"] = max(1, math.ceil(duration_ns(spec, max(1, blocks) * nbytes) * factor)) / 10**6
+
+
+def burst(rng, rows):
+    """The same prompts again and again, several at an instant, with others that nobody had before."""
+    prompts = rng.sample(rows, min(len(rows), rng.choice([4, 8, 12])))
+    out, now, gap = [], 0, rng.choice([2, 5, 20, 60, 200])
+    fresh, talk = rng.choice([0, 0.2, 0.4, 0.6]), rng.choice([0, 0, 20, 60])
+    while len(out) < 80:
+        now += rng.randint(1, 2 * gap)
+        for row in rng.sample(prompts, rng.randint(1, len(prompts))):
+            out.append({**row, "timestamp": now})
+            if rng.random() < fresh:
+                out[-1]["hash_ids"] = [10**6 + 100 * len(out) + i for i in range(len(row["hash_ids"]))]
+            if talk:
+                out[-1]["output_length"] = rng.randint(1, talk)
+    return out
+
+
+def heads(rng, trace_block, fresh_from):
+    """Some heads of prompts, each with a tail that nobody had before, a few at an instant."""
+    lengths = [rng.randint(1, 3) for _ in range(rng.choice([4, 8, 12]))]
+    out, now, gap, serial = [], 0, rng.choice([2, 5, 10, 30]), fresh_from
+    while len(out) < 80:
+        now += rng.randint(0, 2 * gap)
+        for _ in range(rng.randint(1, 5)):
+            head = rng.randrange(len(lengths))
+            ids = [10 * head + i for i in range(lengths[head])]
+            tail = rng.choice([0, 1, 2, 3])
+            ids += range(serial, serial + tail)
+            rest = rng.choice([0, 0, rng.randint(1, trace_block - 1)])
+            ids += [serial + tail] * (rest > 0)
+            serial += tail + 1
+            out.append({"timestamp": now, "input_length": (len(ids) - (rest > 0)) * trace_block + rest,
+                        "output_length": rng.randint(1, rng.choice([3, 30])), "hash_ids": ids})
+    return out
+
+
+def make_flood(rng, scenario, rows, nbytes):
+    """A store that every step fills and every check empties: refused blocks, pressure that comes
+    and goes, objects gone between look-up and get."""
+    engine, (memory, *ssds) = scenario["engine"], scenario["tiers"]
+    for key in ("max_model_len", "enable_chunked_prefill", "watermark"):
+        engine.pop(key, None)
+    largest = blocks_of(rows, engine["block_tokens"])[-1]
+    engine.update(num_gpu_blocks=largest + 1 + rng.choice([0, largest // 2, largest, 2 * largest]),
+                  max_num_seqs=rng.choice([4, 8, 16]), max_num_batched_tokens=rng.choice([64, 128, 256]),
+                  long_prefill_token_threshold=rng.choice([0, 32, 64]))
+    store, segments = memory["store"], memory.get("segments", 1)
+    for key in ("put_discard_s", "put_release_s", "offload_queue_limit", "bucket_bytes"):
+        store.pop(key, None)
+    store.update(high_watermark=rng.choice([0.3, 0.5, 0.75, 0.9]), eviction_ratio=rng.choice([0.1, 0.3, 0.6, 1]),
+                 eviction_check_ms=rng.choice([1, 2, 5, 10]), replicas=1)
+    objects = largest * rng.choice([1, 2, 3, 4, 6]) // 2 + 1
+    memory["capacity"] = f"{nbytes * -(-objects // segments) * segments}B"
+    for ssd in ssds:
+        store.update(bucket_keys=rng.choice([1, 5]), heartbeat_ms=rng.choice([5, 20]))
+        ssd["capacity"] = f"{nbytes * (objects * rng.choice([1, 4]) + 40)}B"
+    links = {link["name"]: link for link in scenario["links"]}
+    for name in links:
+        ms = rng.choice([0.02, 0.2, 0.5, 1, 2])                # that a block takes
+        links[name].update(latency_us=0, bandwidth=f"{nbytes / ms / 1000:g}MB/s")
+    blocks = rng.randint(1, 12)
+    factor = rng.choice([1, 1.02, 1.5, 3])
+    store["lease_ms"] = max(1, math.ceil(duration_ns(links["get"], blocks * nbytes) * factor)) / 10**6
 
 
 def make_store(rng, scenario, rows, nbytes):
@@ -136,6 +251,12 @@ def make(seed):
     scenario, rows, *_ = base(rng, seed)
     scenario["fleet"]["replicas"] = rng.choice([1, 1, 2, 2, 3])
     rows = make_workload(rng, scenario, rows)
+    how = rng.choice(["plain", "plain", "churn", "churn", "flood"])
+    if how == "churn":
+        rows = burst(rng, rows)
+    elif how == "flood":
+        rows = heads(rng, scenario["workload"].get("block_tokens", 512), 10**6)
+    make_loop(rng, scenario)
     engine = scenario["engine"]
     make_engine(rng, engine, rows, scenario["workload"].get("block_tokens", 512))
     is_whole = rng.random() < 0.33
@@ -147,6 +268,10 @@ def make(seed):
     scenario["links"] = make_links(rng, nbytes, len(scenario["tiers"]) == 2, is_whole)
     if rng.random() < 0.8:
         make_leases(rng, scenario["tiers"][0]["store"], scenario["links"], nbytes, prompts)
+    if how == "churn":
+        make_churn(rng, scenario, rows, nbytes, prompts, is_whole)
+    elif how == "flood":
+        make_flood(rng, scenario, rows, nbytes)
     scenario["name"] = f"vllm-mooncake-{seed}"
     return scenario, rows
 
