@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
-"""Write a random small scenario of vLLM with Mooncake Store: python3 gen_vllm_mooncake.py SEED OUTDIR
+"""Write a random small scenario of vLLM with Mooncake Store.
+
+    python3 gen_vllm_mooncake.py SEED OUTDIR
+    python3 gen_vllm_mooncake.py --coverage 1-200
 
 OUTDIR gets scenario.json and requests.jsonl. Pools are tiny, leases end about when reads do, the
 store holds about as much as the prompts. A third of the seeds have round times, so that things meet
-at one instant. `--coverage 1-200` counts the seeds that reach each branch of V5 to V14.
+at one instant. `--coverage` counts the seeds that reach each branch of V5 to V14.
 """
 import collections
 import math
@@ -30,7 +33,8 @@ def blocks_of(rows, block, answers=True):
 def make_engine(rng, engine, rows, trace_block):
     """Another block size, a pool that often preempts, what becomes of failed loads."""
     engine["preset"] = "mooncake@0.3"
-    engine["block_tokens"] = block = rng.choice([b for b in (8, 16, 16, 32, 64) if trace_block % b == 0])
+    block = rng.choice([b for b in (8, 16, 16, 32, 64) if trace_block % b == 0])
+    engine["block_tokens"] = block
     need = blocks_of(rows, block)
     largest, typical = need[-1], need[len(need) // 2]
     pool = rng.choice([largest, largest + rng.randint(0, 5), int(largest * 1.2), int(largest * 1.5),
@@ -39,7 +43,7 @@ def make_engine(rng, engine, rows, trace_block):
     if rng.random() < 0.6:
         engine["max_num_seqs"] = rng.choice([4, 8, 16, 64])
     if rng.random() < 0.75:
-        engine["kv_load_failure_policy"] = rng.choice(["fail", "recompute", "recompute", "recompute"])
+        engine["kv_load_failure_policy"] = rng.choice(["fail", "recompute", "recompute"])
 
 
 def make_workload(rng, scenario, rows):
@@ -63,7 +67,7 @@ def make_workload(rng, scenario, rows):
 def make_loop(rng, scenario):
     """Closed loops of few, so that a finish sends a request to another replica, which may sleep."""
     replicas, workload = scenario["fleet"]["replicas"], scenario["workload"]
-    if replicas > 1 and rng.random() < 0.3:
+    if replicas > 1 and rng.random() < 0.45:
         workload.pop("speed", None)
         workload.update(arrival="closed-loop", concurrency=rng.randint(1, 2 * replicas))
 
@@ -73,7 +77,7 @@ def make_links(rng, nbytes, has_ssd, is_whole):
         if is_whole:
             return gen_mooncake.whole_link(rng, name, source, target, nbytes)
         return link(rng, name, source, target, speeds)
-    speeds = SLOW[1:] if rng.random() < 0.4 else FAST          # slow: puts queue, and outlive requests
+    speeds = SLOW[1:] if rng.random() < 0.4 else FAST          # slow: puts outlive requests
     links = [joined("put", "hbm", "store", speeds),
              joined("get", "store", "hbm", rng.choice([FAST, FAST, SLOW[1:]]))]
     if has_ssd:
@@ -82,17 +86,19 @@ def make_links(rng, nbytes, has_ssd, is_whole):
     return links
 
 
-def duration_ns(spec, nbytes):
+def lease_ms(spec, nbytes, factor):
+    """A whole number of nanoseconds: the time that a job takes, times a factor."""
     rate = size_of(spec["bandwidth"].removesuffix("/s"))
-    return math.ceil(Fraction(str(spec["latency_us"])) * 1000 + nbytes * 10**9 / rate)
+    took = math.ceil(Fraction(str(spec["latency_us"])) * 1000 + nbytes * 10**9 / rate)
+    return max(1, math.ceil(took * factor)) / 10**6
 
 
 def make_leases(rng, store, links, nbytes, prompts):
-    """About as long as reading a prompt: just as long, a little longer, so long that none is lost."""
+    """About as long as reading a prompt, just as long, or so long that none is lost."""
     spec = rng.choice([spec for spec in links if spec["to"] == "hbm"])
     blocks = max(1, rng.choice([rng.choice(prompts), rng.choice(prompts), prompts[-1]]))
     factor = rng.choice([0.5, 1, 1, 1.02, 1.5, 3, 10, 30, 100])
-    store["lease_ms"] = max(1, math.ceil(duration_ns(spec, blocks * nbytes) * factor)) / 10**6
+    store["lease_ms"] = lease_ms(spec, blocks * nbytes, factor)
 
 
 def distinct_objects(rows, block):
@@ -101,6 +107,22 @@ def distinct_objects(rows, block):
         for i in range(row["input_length"] // block):
             seen.add((row["hash_ids"][0], tuple(row["hash_ids"]), i))
     return max(1, len(seen))
+
+
+def forget_bounds(store):
+    """Keys that lose most puts, or keep most objects from the SSD."""
+    for key in ("put_discard_s", "put_release_s", "offload_queue_limit", "bucket_bytes"):
+        store.pop(key, None)
+
+
+def slow_reads(rng, links, nbytes):
+    """Reads of some steps, quick writes."""
+    for name, spec in links.items():
+        if spec["to"] == "hbm":
+            per_ms = nbytes / rng.choice([0.5, 2, 5, 20])
+            spec.update(latency_us=rng.choice([0, 10]), bandwidth=f"{max(1, int(per_ms / 1000))}MB/s")
+        else:
+            spec.update(latency_us=1, bandwidth=rng.choice(["1GB/s", "5GB/s", "20GB/s"]))
 
 
 def make_churn(rng, scenario, rows, nbytes, prompts, is_whole):
@@ -114,25 +136,20 @@ def make_churn(rng, scenario, rows, nbytes, prompts, is_whole):
         engine["num_gpu_blocks"] = max(engine["num_gpu_blocks"], pool)
     if rng.random() < 0.6:
         engine.update(long_prefill_token_threshold=rng.choice([32, 64, 128]),
-                      max_num_batched_tokens=rng.choice([64, 128, 256, 512]), max_num_seqs=rng.choice([4, 16]))
+                      max_num_batched_tokens=rng.choice([64, 128, 256, 512]),
+                      max_num_seqs=rng.choice([4, 16]))
         engine.pop("enable_chunked_prefill", None)
-    for key in ("put_discard_s", "put_release_s", "offload_queue_limit", "bucket_bytes"):
-        store.pop(key, None)
-    store.update(high_watermark=rng.choice([0.3, 0.5, 0.75, 0.9]), eviction_ratio=rng.choice([0.05, 0.1, 0.3, 0.6, 1]),
+    forget_bounds(store)
+    store.update(high_watermark=rng.choice([0.3, 0.5, 0.75, 0.9]),
+                 eviction_ratio=rng.choice([0.05, 0.1, 0.3, 0.6, 1]),
                  eviction_check_ms=rng.choice([1, 2, 5]), replicas=1)
     distinct = distinct_objects(rows, engine["block_tokens"])
     segments = memory.get("segments", 1)
-    objects = max(largest, rng.choice([largest * 2, largest * 3, distinct // 4, distinct // 2, distinct]))
+    objects = max(largest, rng.choice([largest * 2, largest * 3, distinct // 4, distinct // 2,
+                                       distinct]))
     memory["capacity"] = f"{nbytes * -(-objects // segments) * segments}B"
-    if not is_whole:                                           # reads of some steps, quick writes
-        for name in ("get", "from_ssd"):
-            if name in links:
-                ms = rng.choice([0.5, 2, 5, 20])
-                links[name].update(latency_us=rng.choice([0, 10]),
-                                   bandwidth=f"{max(1, int(typical * nbytes / ms / 1000))}MB/s")
-        for name in ("put", "to_ssd"):
-            if name in links:
-                links[name].update(latency_us=1, bandwidth=rng.choice(["1GB/s", "5GB/s", "20GB/s"]))
+    if not is_whole:
+        slow_reads(rng, links, typical * nbytes)
     for ssd in ssds:
         store.update(bucket_keys=rng.choice([1, 2, 5, 20]), heartbeat_ms=rng.choice([5, 10, 20]))
         ssd["capacity"] = f"{nbytes * (distinct * rng.choice([1, 2, 4]) + 40)}B"
@@ -141,13 +158,14 @@ def make_churn(rng, scenario, rows, nbytes, prompts, is_whole):
     if ssds and rng.random() < 0.5:                            # the SSD is late, memory is not
         links["get"].update(latency_us=0, bandwidth="64GB/s")
         spec = links["from_ssd"]
-        store.update(high_watermark=rng.choice([0.5, 0.75]), eviction_ratio=rng.choice([0.05, 0.1, 0.2]))
+        store.update(high_watermark=rng.choice([0.5, 0.75]),
+                     eviction_ratio=rng.choice([0.05, 0.1, 0.2]))
     factor = rng.choice([0.5, 1, 1.02, 1.5, 1.5, 3, 6])
-    store["lease_ms"] = max(1, math.ceil(duration_ns(spec, max(1, blocks) * nbytes) * factor)) / 10**6
+    store["lease_ms"] = lease_ms(spec, blocks * nbytes, factor)
 
 
 def burst(rng, rows):
-    """The same prompts again and again, several at an instant, with others that nobody had before."""
+    """The same prompts again and again, several at an instant, and others that are new."""
     prompts = rng.sample(rows, min(len(rows), rng.choice([4, 8, 12])))
     out, now, gap = [], 0, rng.choice([2, 5, 20, 60, 200])
     fresh, talk = rng.choice([0, 0.2, 0.4, 0.6]), rng.choice([0, 0, 20, 60])
@@ -156,28 +174,32 @@ def burst(rng, rows):
         for row in rng.sample(prompts, rng.randint(1, len(prompts))):
             out.append({**row, "timestamp": now})
             if rng.random() < fresh:
-                out[-1]["hash_ids"] = [10**6 + 100 * len(out) + i for i in range(len(row["hash_ids"]))]
+                first = 10**6 + 100 * len(out)
+                out[-1]["hash_ids"] = list(range(first, first + len(row["hash_ids"])))
             if talk:
                 out[-1]["output_length"] = rng.randint(1, talk)
     return out
 
 
 def heads(rng, trace_block, fresh_from):
-    """Some heads of prompts, each with a tail that nobody had before, a few at an instant."""
+    """Some heads of prompts, each with a tail that is new or comes again, a few at an instant."""
     lengths = [rng.randint(1, 3) for _ in range(rng.choice([4, 8, 12]))]
     out, now, gap, serial = [], 0, rng.choice([2, 5, 10, 30]), fresh_from
+    again, longest = rng.choice([0, 0.5, 0.8]), rng.choice([3, 30, 80])
     while len(out) < 80:
         now += rng.randint(0, 2 * gap)
         for _ in range(rng.randint(1, 5)):
             head = rng.randrange(len(lengths))
             ids = [10 * head + i for i in range(lengths[head])]
             tail = rng.choice([0, 1, 2, 3])
-            ids += range(serial, serial + tail)
+            first = serial if rng.random() >= again else 1000 * (head + 1) + 10 * rng.randrange(3)
+            ids += range(first, first + tail)
             rest = rng.choice([0, 0, rng.randint(1, trace_block - 1)])
             ids += [serial + tail] * (rest > 0)
             serial += tail + 1
-            out.append({"timestamp": now, "input_length": (len(ids) - (rest > 0)) * trace_block + rest,
-                        "output_length": rng.randint(1, rng.choice([3, 30])), "hash_ids": ids})
+            tokens = (len(ids) - (rest > 0)) * trace_block + rest
+            out.append({"timestamp": now, "input_length": tokens,
+                        "output_length": rng.randint(1, longest), "hash_ids": ids})
     return out
 
 
@@ -189,12 +211,13 @@ def make_flood(rng, scenario, rows, nbytes):
         engine.pop(key, None)
     largest = blocks_of(rows, engine["block_tokens"])[-1]
     engine.update(num_gpu_blocks=largest + 1 + rng.choice([0, largest // 2, largest, 2 * largest]),
-                  max_num_seqs=rng.choice([4, 8, 16]), max_num_batched_tokens=rng.choice([64, 128, 256]),
+                  max_num_seqs=rng.choice([4, 8, 16]),
+                  max_num_batched_tokens=rng.choice([64, 128, 256]),
                   long_prefill_token_threshold=rng.choice([0, 32, 64]))
     store, segments = memory["store"], memory.get("segments", 1)
-    for key in ("put_discard_s", "put_release_s", "offload_queue_limit", "bucket_bytes"):
-        store.pop(key, None)
-    store.update(high_watermark=rng.choice([0.3, 0.5, 0.75, 0.9]), eviction_ratio=rng.choice([0.1, 0.3, 0.6, 1]),
+    forget_bounds(store)
+    store.update(high_watermark=rng.choice([0.3, 0.5, 0.75, 0.9]),
+                 eviction_ratio=rng.choice([0.1, 0.3, 0.6, 1]),
                  eviction_check_ms=rng.choice([1, 2, 5, 10]), replicas=1)
     objects = largest * rng.choice([1, 2, 3, 4, 6]) // 2 + 1
     memory["capacity"] = f"{nbytes * -(-objects // segments) * segments}B"
@@ -206,8 +229,10 @@ def make_flood(rng, scenario, rows, nbytes):
         ms = rng.choice([0.02, 0.2, 0.5, 1, 2])                # that a block takes
         links[name].update(latency_us=0, bandwidth=f"{nbytes / ms / 1000:g}MB/s")
     blocks = rng.randint(1, 12)
-    factor = rng.choice([1, 1.02, 1.5, 3])
-    store["lease_ms"] = max(1, math.ceil(duration_ns(links["get"], blocks * nbytes) * factor)) / 10**6
+    spec = links[rng.choice(["get", "get", "from_ssd"] if ssds else ["get"])]
+    store["lease_ms"] = lease_ms(spec, blocks * nbytes, rng.choice([1, 1.02, 1.5, 3]))
+    if rng.random() < 0.15:                                    # loads that wait behind one another
+        engine["async_load_reservation"] = False
 
 
 def make_store(rng, scenario, rows, nbytes):
@@ -227,8 +252,8 @@ def make_store(rng, scenario, rows, nbytes):
     objects = rng.choice([rng.randint(1, 8), prompts[-1], prompts[-1] + 4, prompts[-1] * 2,
                           distinct // 4 + 1, distinct // 2 + 1, distinct, distinct * 2])
     share = nbytes * -(-objects // segments) + rng.choice([0, 0, rng.randint(0, nbytes - 1)])
-    tiers = [{"name": "store", "kind": "kv", "capacity": f"{share * segments}B", "segments": segments,
-              "store": store}]
+    tiers = [{"name": "store", "kind": "kv", "capacity": f"{share * segments}B",
+              "segments": segments, "store": store}]
     if segments == 1 and rng.random() < 0.5:
         del tiers[0]["segments"]
     if scenario["fleet"]["replicas"] > 1 and rng.random() < 0.75:
@@ -240,7 +265,8 @@ def make_store(rng, scenario, rows, nbytes):
             store.pop("bucket_bytes", None)
             room = max(room, nbytes * (distinct * rng.choice([1, 2, 4]) + 40))
         store["heartbeat_ms"] = max(5, store["heartbeat_ms"])  # heartbeats of long runs take time
-        tiers.append({"name": "ssd", "kind": rng.choice(["nvme", "nvme", "fs"]), "capacity": f"{room}B"})
+        tiers.append({"name": "ssd", "kind": rng.choice(["nvme", "nvme", "fs"]),
+                      "capacity": f"{room}B"})
         if rng.random() < 0.2:
             del tiers[1]["capacity"]
     return tiers, prompts
@@ -251,7 +277,7 @@ def make(seed):
     scenario, rows, *_ = base(rng, seed)
     scenario["fleet"]["replicas"] = rng.choice([1, 1, 2, 2, 3])
     rows = make_workload(rng, scenario, rows)
-    how = rng.choice(["plain", "plain", "churn", "churn", "flood"])
+    how = rng.choice(["plain", "plain", "churn", "flood", "flood"])
     if how == "churn":
         rows = burst(rng, rows)
     elif how == "flood":

@@ -40,14 +40,14 @@ class MooncakeFleet(Fleet):
 
     def __init__(self, cfg, requests):
         super().__init__(cfg, requests)
-        self.seen = Counter()                                  # branches of the rules, for a generator
+        self.seen = Counter()                                  # branches of the rules
         self.instants = 0
         count = 1 if cfg.shared else cfg.replicas
         self.stores = [SharedStore(self) for _ in range(count)]
         self.replicas = [MooncakeReplica(self, number) for number in range(cfg.replicas)]
 
     def alive(self):
-        """What §10.6's end needs not to be: a step, a get or a save under way, an arrival to come."""
+        """Instants of steps, gets, saves and arrivals: without any, §10.6's end has come."""
         times = [r.wait_until for r in self.replicas if r.wait_until is not None]
         times += [end for end, _, _ in self.transfers[:1]]
         return times + [time for time, _ in list(self.to_arrive)[:1]]

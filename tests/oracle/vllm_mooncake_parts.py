@@ -115,7 +115,8 @@ class Receiver:
         links = {True: self.replica.get_link, False: self.replica.shared.from_ssd}
         for source in (True, False):                           # memory, then the SSD
             if count := get.sources.count(source):
-                self.fleet.seen["V6 read waits for another replica's"] += links[source].free_at > now
+                waits = links[source].free_at > now            # V3: for another replica's read
+                self.fleet.seen["V6 read waits"] += waits
                 end = self.replica.submit(links[source], count, lambda: self.job_ended(get))
                 get.in_time[source] = end < now + store.set.lease             # M11
                 get.jobs += 1
