@@ -119,8 +119,8 @@ def slow_reads(rng, links, nbytes):
     """Reads of some steps, quick writes."""
     for name, spec in links.items():
         if spec["to"] == "hbm":
-            per_ms = nbytes / rng.choice([0.5, 2, 5, 20])
-            spec.update(latency_us=rng.choice([0, 10]), bandwidth=f"{max(1, int(per_ms / 1000))}MB/s")
+            rate = max(1, int(nbytes / rng.choice([0.5, 2, 5, 20]) / 1000))
+            spec.update(latency_us=rng.choice([0, 10]), bandwidth=f"{rate}MB/s")
         else:
             spec.update(latency_us=1, bandwidth=rng.choice(["1GB/s", "5GB/s", "20GB/s"]))
 
