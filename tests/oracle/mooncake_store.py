@@ -104,7 +104,8 @@ class Ssd:
     """Buckets, oldest first."""
 
     def __init__(self, capacity):
-        self.capacity, self.used = Fraction(capacity), 0
+        self.capacity = capacity if capacity == math.inf else Fraction(capacity)
+        self.used = 0
         self.buckets = deque()
         self.counts = Counts()
 
