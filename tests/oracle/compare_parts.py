@@ -54,8 +54,9 @@ def differences(expected_rows, expected_totals, found, results):
     out = different_rows(expected_rows, found)
     have = found_totals(results)
     for name, value in expected_totals.items():
-        # An engine that hangs in a step never ends it.
-        if name not in have or (name == "steps" and expected_totals["stuck"]):
+        # An engine that hangs in a step never ends it, and a store's clock may go on behind that.
+        open_when_stuck = name == "steps" or name.startswith(("store_", "ssd_"))
+        if name not in have or (open_when_stuck and expected_totals["stuck"]):
             continue
         if have[name] != value:
             out.append(f"{name}: expected {value}, found {have[name]}")
