@@ -463,7 +463,8 @@ def check_round_trip(program, source, name, changes, folder):
         if any(f"{size} {tier['name']}" in uncovered for size in SIZES):
             notes.append(f"{name}: the size of tier {tier['name']} is not covered by flags")
             other = {**tier, "kind": other.get("kind")}
-        for key in ("kind", "capacity", "eviction"):
+        of_store = "store" in document["inputs"]["settings"]["tiers"][i]  # check_stores has its size
+        for key in ("kind", "eviction") if of_store else ("kind", "capacity", "eviction"):
             if tier.get(key) != other.get(key):
                 faults.append(f"tiers.{i}.{key}: expected {tier.get(key)}, found {other.get(key)}")
     for one in json.loads(out)["results"]["unknown"]:

@@ -37,21 +37,39 @@ std::int64_t segment_of_rank(const Scenario& s, const Capacity& capacity, Engine
   return each;
 }
 
+/// With an SSD a process owns the memory, and the SSD behind it.
+void add_owner(const EngineFlags& store, EngineFlags& out) {
+  constexpr std::string_view kSegment = "MOONCAKE_GLOBAL_SEGMENT_SIZE=";
+  std::string command;
+  EngineProcess owner;
+  for (const std::string& variable : store.environment) {
+    if (variable.starts_with(kSegment)) {
+      owner.arguments.push_back("--global_segment_size=" + variable.substr(kSegment.size()));
+    } else {
+      command += variable + " ";
+    }
+  }
+  owner.command = command + "MOONCAKE_OFFLOAD_FILE_STORAGE_PATH=DIRECTORY mooncake_client";
+  owner.arguments.emplace_back("--enable_offload=true");
+  out.processes.push_back(std::move(owner));
+  out.comments.insert(out.comments.end(), store.comments.begin(), store.comments.end());
+  out.not_covered.emplace_back("where the SSD lies: put its directory for DIRECTORY");
+}
+
 }  // namespace
 
 void add_vllm_mooncake_flags(const Scenario& s, const Capacity& capacity, EngineFlags& out) {
   const EngineFlags store = mooncake_flags(s, capacity, find_preset(s.preset, {}));
   const MooncakeConfig& c = s.engine.mooncake;
-  out.comments.push_back(fmt::format("the store's master, one for all: mooncake_master {}",
-                                     fmt::join(store.arguments, " ")));
+  out.processes.push_back({"mooncake_master", store.arguments});
+  for (const std::string& what : store.not_covered) {
+    const bool of_segments = what.starts_with("segments") || what.starts_with("the size");
+    if (what.starts_with("what clients ask for") || (of_segments && !c.offload)) continue;
+    out.not_covered.push_back(what);
+  }
   std::int64_t segment = 0;
   if (c.offload) {
-    out.comments.push_back(
-        fmt::format("each of {} processes mooncake_client that own its memory, and its SSD: {}",
-                    c.segments, fmt::join(store.environment, " ")));
-    out.comments.insert(out.comments.end(), store.comments.begin(), store.comments.end());
-    out.not_covered.emplace_back(
-        "where the SSD lies: MOONCAKE_OFFLOAD_FILE_STORAGE_PATH of its mooncake_client");
+    add_owner(store, out);
   } else {
     segment = segment_of_rank(s, capacity, out);
   }
@@ -64,10 +82,6 @@ void add_vllm_mooncake_flags(const Scenario& s, const Capacity& capacity, Engine
         R"(  "device_name": "",)", fmt::format(R"(  "enable_offload": {})", c.offload), "}"}});
   out.not_covered.push_back(
       fmt::format("where the master runs: put its host for MASTER in {}", kMooncakeFile));
-  if (c.replicas > 1) {
-    out.not_covered.push_back(
-        fmt::format("replicas {}: vLLM asks for one of each object", c.replicas));
-  }
   // Rule V1 of tests/oracle/AMBIGUITIES_VLLM_MOONCAKE.md: the simulated scheduler is synchronous.
   out.arguments.emplace_back("--no-async-scheduling");
   out.arguments.push_back(fmt::format(

@@ -19,12 +19,16 @@ namespace {
 using ClientJson = nlohmann::ordered_json;
 
 constexpr std::string_view kClientFile = "SGLANG_HICACHE_MOONCAKE_CONFIG_PATH";
+// vllm-project/vllm @ 01529cf1: docs/features/mooncake_store_connector_usage.md
+constexpr std::string_view kVllmFile = "MOONCAKE_CONFIG_PATH";
 constexpr std::string_view kWayToStore = "how a client finds the store";
 constexpr std::string_view kClientSwitches[] = {"enable_offload", "start_offload_rpc_server"};
 
 /// Keys of a client's file and of --hicache-storage-backend-extra-config.
 constexpr SettingRow kClientRows[] = {
     read_row("global_segment_size"),
+    read_row("mode"),
+    idle_row("enable_offload", "flags of the master and of mooncake_client decide it"),
     read_row("standalone_storage"),
     read_row("client_server_address"),
     read_row("enable_ssd_offload"),
@@ -95,6 +99,19 @@ class ClientReader {
     return std::move(client_);
   }
 
+  /// vLLM's connector has a file, and nothing else.
+  StoreSettings read_vllm() {
+    const auto path = call_.environment.find(kVllmFile);
+    if (path == call_.environment.end()) {
+      draft_.remark(Standing::kAssumed, "MOONCAKE_CONFIG_PATH is not set",
+                    "vLLM finds no store without its file; its defaults are taken");
+    } else {
+      file(kVllmFile, path->second);
+    }
+    for (const StoreSetting& one : client_) tell(one);
+    return std::move(client_);
+  }
+
  private:
   /// Settings of one source only: those of the command line, else the file, else variables.
   void client(const ClientJson& extra) {
@@ -111,7 +128,7 @@ class ClientReader {
       }
     }
     const auto path = call_.environment.find(kClientFile);
-    if (path != call_.environment.end() && !told) return file(path->second);
+    if (path != call_.environment.end() && !told) return file(kClientFile, path->second);
     for (const auto& [name, key] : kSameInFile) {
       const StoreSetting* variable = find_setting(variables_, name);
       if (variable == nullptr) continue;
@@ -126,8 +143,8 @@ class ClientReader {
     }
   }
 
-  void file(const std::string& path) {
-    const std::string written = fmt::format("{}={}", kClientFile, path);
+  void file(std::string_view variable, const std::string& path) {
+    const std::string written = fmt::format("{}={}", variable, path);
     const std::optional<CallFile> found = file_of_call(call_, path);
     if (!found) {
       return draft_.remark(Standing::kNotModelled, written,
@@ -137,8 +154,8 @@ class ClientReader {
     draft_.remark(Standing::kUsed, written, "its settings");
     client_ = of_file(*found);
     for (const auto& [name, key] : kSameInFile) {
-      if (const StoreSetting* variable = find_setting(variables_, name)) {
-        draft_.remark(Standing::kNoEffect, variable->written, found->name + " goes before it");
+      if (const StoreSetting* given = find_setting(variables_, name)) {
+        draft_.remark(Standing::kNoEffect, given->written, found->name + " goes before it");
       }
     }
   }
@@ -172,6 +189,11 @@ class ClientReader {
 StoreSettings mooncake_client_settings(const EngineCall& call, const nlohmann::ordered_json& extra,
                                        const StoreSettings& variables, Draft& draft) {
   return ClientReader(call, variables, draft).read(extra);
+}
+
+StoreSettings vllm_client_settings(const EngineCall& call, const StoreSettings& variables,
+                                   Draft& draft) {
+  return ClientReader(call, variables, draft).read_vllm();
 }
 
 std::optional<StoreSetting> lent_segment(const EngineCall& store) {

@@ -17,6 +17,10 @@ namespace spillway {
 StoreSettings mooncake_client_settings(const EngineCall& call, const nlohmann::ordered_json& extra,
                                        const StoreSettings& variables, Draft& draft);
 
+/// Of vLLM's connector, from the file of MOONCAKE_CONFIG_PATH.
+StoreSettings vllm_client_settings(const EngineCall& call, const StoreSettings& variables,
+                                   Draft& draft);
+
 /// The memory that a process of its own lends; nothing where it does not say.
 std::optional<StoreSetting> lent_segment(const EngineCall& process);
 /// Whether it lends an SSD.

@@ -21,6 +21,7 @@ namespace {
 using MooncakeJson = nlohmann::ordered_json;
 
 constexpr std::string_view kMooncakePrefix = "MOONCAKE_";
+constexpr std::string_view kMooncakeOnVllm = "mooncake@0.3";
 constexpr std::int64_t kUsualSegment = std::int64_t{4} << 30;
 constexpr double kUsualHigh = 0.9;  // of the SSD
 constexpr std::int64_t kUsualSsd = std::int64_t{2} << 40;
@@ -59,7 +60,9 @@ constexpr SettingRow kVariableRows[] = {
     idle_row("CHECK_SERVER", kOfClient),
     idle_row("CLIENT_METRICS_PORT_BASE", kOfClient),
     idle_row("LOCAL_BUFFER_SIZE", kOfBuffers),
-    idle_row("CONFIG_PATH", "a file of vLLM's connectors, whose store is left out"),
+    idle_row("CONFIG_PATH", "a file of vLLM's connector, which is not named here"),
+    idle_row("PREFERRED_SEGMENT", "puts go to the segment with most room"),
+    idle_row("REQUESTER_LOCAL_HOSTNAME", kOfClient),
     idle_row("SNAPSHOT_LOCAL_PATH", "the master does not fail"),
 };
 
@@ -95,6 +98,19 @@ class MooncakeReader {
     at_ = "tiers.1";
     client_ = mooncake_client_settings(call_, extra, variables_, draft_);
     own_memory();
+    lent_memory();
+    memory();
+    store();
+  }
+
+  void vllm() {
+    draft_.set("engine.preset", std::string(kMooncakeOnVllm), "MooncakeStoreConnector");
+    at_ = "tiers.0";
+    draft_.set("tiers.0.name", "store", "MooncakeStoreConnector");
+    draft_.set("tiers.0.kind", "kv", "");
+    draft_.set("tiers.0.scope", "cluster", "");
+    client_ = vllm_client_settings(call_, variables_, draft_);
+    memory_of_ranks();
     lent_memory();
     memory();
     store();
@@ -151,6 +167,27 @@ class MooncakeReader {
                     "SGLang takes 4 GiB for each instance");
     }
     lend(bytes / ranks_, ranks_ * instances, origin);
+  }
+
+  /// Of vLLM each rank lends as much; none where processes mooncake_client do.
+  void memory_of_ranks() {
+    const StoreSetting* mode = find_setting(client_, "mode");
+    const StoreSetting* size = find_setting(client_, "global_segment_size");
+    if (mode != nullptr && mode->value == "standalone-store") {
+      return draft_.remark(Standing::kUsed, mode->written, "processes mooncake_client lend memory");
+    }
+    if (mode != nullptr && mode->value != "embedded") {
+      refuse_setting(*mode, "embedded or standalone-store");
+    }
+    const std::int64_t instances = std::max<std::int64_t>(1, call_.replicas.value_or(1));
+    const std::int64_t bytes = size == nullptr ? kUsualSegment : segment_bytes(*size, true);
+    if (size == nullptr) {
+      draft_.remark(Standing::kAssumed, "global_segment_size is not set",
+                    "4 GiB are taken for each rank");
+    }
+    lend(bytes, ranks_ * instances,
+         (size == nullptr ? std::string("global_segment_size, assumed 4 GiB") : size->written) +
+             fmt::format(", of each of {} ranks", ranks_ * instances));
   }
 
   void lent_memory() {
@@ -318,6 +355,10 @@ std::span<const SettingRow> mooncake_variables() {
 void read_mooncake_store(const EngineCall& call, const nlohmann::ordered_json& extra,
                          std::int64_t ranks, Draft& draft) {
   MooncakeReader(call, ranks, draft).behind(extra);
+}
+
+void read_vllm_mooncake(const EngineCall& call, std::int64_t ranks, Draft& draft) {
+  MooncakeReader(call, ranks, draft).vllm();
 }
 
 void read_mooncake_alone(const EngineCall& call, Draft& draft) {

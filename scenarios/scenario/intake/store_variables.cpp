@@ -44,7 +44,7 @@ constexpr StoreVariables kStores[] = {
        return draft.has("tiers.1.segments") || has_preset(draft, "mooncake");
      },
      "no Mooncake Store is simulated here: SGLang needs --enable-hierarchical-cache and "
-     "--hicache-storage-backend mooncake"},
+     "--hicache-storage-backend mooncake, vLLM a MooncakeStoreConnector"},
 };
 
 bool is_word(char c) {

@@ -70,6 +70,9 @@ class ConnectorReader {
       draft_.remark(Standing::kUsed, transfer_text_, "engine.preset");
       return read_aibrix_settings(call_, name, ranks_of(draft_), draft_);
     }
+    if (name == "MooncakeStoreConnector" && role == "kv_both" && !draft_.has("tiers.0")) {
+      return mooncake(config);
+    }
     if (name.starts_with("FlexKVConnector") && role == "kv_both" && !draft_.has("tiers.0")) {
       return flexkv();
     }
@@ -101,6 +104,14 @@ class ConnectorReader {
                   "the size of L1 is a flag of that process: set tiers.1.capacity to its "
                   "--l1-size-gb");
     draft_.forget(Standing::kNotModelled, transfer_text_);
+  }
+
+  void mooncake(const Json& config) {
+    if (word_of(config, "kv_load_failure_policy") == "recompute") {
+      draft_.set("engine.kv_load_failure_policy", "recompute", "kv_load_failure_policy");
+    }
+    draft_.remark(Standing::kUsed, transfer_text_, "engine.preset");
+    read_vllm_mooncake(call_, ranks_of(draft_), draft_);
   }
 
   /// ENABLE_FLEXKV=0 switches it off.

@@ -1,5 +1,23 @@
 # https://github.com/vllm-project/vllm/blob/01529cf1294f2aaf6f1d01ebcf6b7cf9da7c0103/docs/features/mooncake_store_connector_usage.md
-# expect: model.name "meta-llama/Meta-Llama-3.1-8B"
+# options: --gpu H100
+# expect: engine.preset "mooncake@0.3"
+# expect: tiers.0.capacity "80GiB"
+# expect: tiers.0.segments 1
+mooncake_master --port 50051
+
+cat > mooncake_config.json <<'EOF'
+{
+  "mode": "embedded",
+  "metadata_server": "P2PHANDSHAKE",
+  "master_server_address": "127.0.0.1:50051",
+  "global_segment_size": "80GB",
+  "local_buffer_size": "4GB",
+  "protocol": "rdma",
+  "device_name": "",
+  "enable_offload": false
+}
+EOF
+
 MOONCAKE_CONFIG_PATH=mooncake_config.json \
 vllm serve meta-llama/Llama-3.1-8B-Instruct \
     --kv-transfer-config '{"kv_connector":"MooncakeStoreConnector","kv_role":"kv_both"}'
