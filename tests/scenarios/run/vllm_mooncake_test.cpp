@@ -147,10 +147,6 @@ TEST_CASE("Mooncake Store on vLLM is a connector's argument, its file and a mast
     const Scenario s = on_vllm(assignments);
     return flags_of(s, s.tier->capacity, find_preset(s.preset, {}));
   };
-  const auto says_part = [](const std::vector<std::string>& all, std::string_view part) {
-    return std::any_of(all.begin(), all.end(),
-                       [&](const std::string& one) { return one.find(part) != std::string::npos; });
-  };
   const EngineFlags told = told_of({"engine.kv_load_failure_policy=recompute"});
   CHECK(told.engine == "mooncake");
   CHECK(has(told.environment, "MOONCAKE_CONFIG_PATH=mooncake_config.json"));
@@ -164,14 +160,20 @@ TEST_CASE("Mooncake Store on vLLM is a connector's argument, its file and a mast
   CHECK(has(told.comments,
             "global_segment_size: bytes that each of 2 ranks lends the store: 2097152000 / 2 = "
             "1048576000"));
-  CHECK(says_part(told.comments, "mooncake_master --default_kv_lease_ttl=500"));
+  REQUIRE(told.processes.size() == 1);
+  CHECK(told.processes[0].command == "mooncake_master");
+  CHECK(has(told.processes[0].arguments, "--default_kv_lease_ttl=500"));
   // With an SSD, processes of their own have memory and SSD, and ranks lend nothing.
   const EngineFlags ssd = told_of({std::string(kWithSsd)});
   CHECK(has(ssd.files[0].lines, R"(  "mode": "standalone-store",)"));
   CHECK(has(ssd.files[0].lines, R"(  "global_segment_size": 0,)"));
   CHECK(has(ssd.files[0].lines, R"(  "enable_offload": true)"));
-  CHECK(says_part(ssd.comments, "MOONCAKE_GLOBAL_SEGMENT_SIZE=1048576000"));
-  CHECK(says_part(ssd.comments, "MOONCAKE_OFFLOAD_TOTAL_SIZE_LIMIT_BYTES=4194304000"));
+  REQUIRE(ssd.processes.size() == 2);
+  CHECK(ssd.processes[1].command.ends_with(" mooncake_client"));
+  CHECK(has(ssd.processes[1].arguments, "--global_segment_size=1048576000"));
+  CHECK(has(ssd.processes[1].arguments, "--enable_offload=true"));
+  CHECK_THAT(ssd.processes[1].command,
+             ContainsSubstring("MOONCAKE_OFFLOAD_TOTAL_SIZE_LIMIT_BYTES=4194304000"));
 }
 
 }  // namespace
