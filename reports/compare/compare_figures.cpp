@@ -1,4 +1,5 @@
 #include "reports/compare/compare_figures.hpp"
+#include "reports/metric_words.hpp"
 
 #include <fmt/format.h>
 
@@ -70,13 +71,13 @@ std::string verdict_words(Verdict verdict) {
   return "the baseline";
 }
 
-/// A variant beside the baseline: "-12.3%", "p99_ttft_ms 800 ms against 912 ms; ...".
+/// A variant beside the baseline: "-12.3%", "p99 TTFT 800 ms against 912 ms; ...".
 Fact difference_fact(const CompareResult& result, std::size_t at, const char* label) {
   const ComparedMetric& metric = *metric_of(result.variants[at], result.metric);
   const std::string change = change_text(metric);
-  std::string detail =
-      fmt::format("{} {} against {}", result.metric, metric_text(metric.name, metric.mean),
-                  metric_text(metric.name, metric.mean - metric.difference.mean));
+  std::string detail = fmt::format("{} {} against {}", metric_words(result.metric),
+                                   metric_text(metric.name, metric.mean),
+                                   metric_text(metric.name, metric.mean - metric.difference.mean));
   if (metric.difference.interval) {
     const std::string interval = interval_text(metric);
     detail += metric.verdict == Verdict::kUndecided
@@ -85,7 +86,7 @@ Fact difference_fact(const CompareResult& result, std::size_t at, const char* la
   }
   return {label,
           change == "-" ? signed_metric(metric.name, metric.difference.mean)
-                        : change + " " + result.metric,
+                        : change + " " + metric_words(result.metric),
           detail};
 }
 
@@ -99,11 +100,12 @@ std::size_t judged(const CompareResult& result) {
 /// Neither is best: how far apart the means are, and what would tell.
 void add_undecided(const CompareResult& result, std::size_t other, std::vector<Fact>& out) {
   const ComparedMetric& metric = *metric_of(result.variants[other], result.metric);
-  out.push_back({"Best", "Undecided",
-                 fmt::format("{} has the better mean {}, but {} and {} are not told apart: the "
-                             "difference may be chance",
-                             result.variants[result.ranking.front()].name, result.metric,
-                             result.variants[other].name, result.variants[result.baseline].name)});
+  out.push_back(
+      {"Best", "Undecided",
+       fmt::format("{} has the better mean {}, but {} and {} are not told apart: the "
+                   "difference may be chance",
+                   result.variants[result.ranking.front()].name, metric_words(result.metric),
+                   result.variants[other].name, result.variants[result.baseline].name)});
   out.push_back(difference_fact(result, other, "Difference so far, not shown"));
   out.push_back({"Confidence", "Below 95%",
                  fmt::format("p {} over {} replications, {} test{} corrected for together; more "
@@ -117,10 +119,10 @@ void add_undecided(const CompareResult& result, std::size_t other, std::vector<F
 Chart difference_chart(const CompareResult& result) {
   Chart chart;
   chart.kind = ChartKind::kScatter;
-  chart.title =
-      fmt::format("Difference of {} to {}", result.metric, result.variants[result.baseline].name);
+  chart.title = fmt::format("Difference of {} to {}", metric_words(result.metric),
+                            result.variants[result.baseline].name);
   chart.x_label = "variant";
-  chart.y_label = result.metric;
+  chart.y_label = metric_words(result.metric);
   chart.points = true;
   ChartSeries series;
   series.name = "mean paired difference";
@@ -204,10 +206,11 @@ std::vector<Fact> answer_facts(const CompareResult& result) {
   if (!alone && metric.verdict == Verdict::kEqual) {
     out.push_back(
         {"Best", "No difference",
-         fmt::format("{} is the same in every replicate of {} and {}", result.metric,
+         fmt::format("{} is the same in every replicate of {} and {}", metric_words(result.metric),
                      result.variants[other].name, result.variants[result.baseline].name)});
   } else if (first == result.baseline) {
-    out.push_back({"Best", best.name, "the baseline: no variant has a better " + result.metric});
+    out.push_back({"Best", best.name,
+                   "the baseline: no variant has a better " + metric_words(result.metric)});
     if (!alone) {
       out.push_back({"Next", result.variants[other].name, verdict_words(metric.verdict)});
       out.push_back(difference_fact(result, other, "By"));

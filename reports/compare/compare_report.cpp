@@ -1,4 +1,5 @@
 #include "reports/compare/compare_report.hpp"
+#include "reports/metric_words.hpp"
 
 #include <fmt/format.h>
 
@@ -17,10 +18,12 @@ namespace {
 
 Table ranking_table(const CompareResult& result) {
   Table table;
-  table.title = fmt::format("Ranked by the mean {} over {} replication{}", result.metric,
-                            result.replications, result.replications == 1 ? "" : "s");
+  table.title =
+      fmt::format("Ranked by the mean {} over {} replication{}", metric_words(result.metric),
+                  result.replications, result.replications == 1 ? "" : "s");
   const bool recorded = metric_of(result.variants.front(), result.metric)->recorded.has_value();
-  table.header = {"variant", result.metric, "difference", "change", "95% interval", "verdict"};
+  table.header = {"variant", metric_words(result.metric), "difference", "change", "95% interval",
+                  "verdict"};
   if (recorded) table.header.emplace_back("on the recording");
   for (const std::size_t at : result.ranking) {
     const ComparedVariant& variant = result.variants[at];
@@ -58,7 +61,7 @@ Table beside_table(const CompareResult& result) {
                                          "preemptions"};
   if (any_rejects(result)) names.emplace_back("rejected");
   std::erase(names, result.metric);
-  for (const std::string_view name : names) table.header.emplace_back(name);
+  for (const std::string_view name : names) table.header.push_back(metric_words(name));
   for (const std::size_t at : result.ranking) {
     std::vector<std::string>& row = table.rows.emplace_back();
     row.push_back(result.variants[at].name);

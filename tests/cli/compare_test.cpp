@@ -46,7 +46,7 @@ TEST_CASE("compare ranks variants by differences on the same workloads", "[cli]"
   CHECK(r["variants"][1]["values"]["tiers.0.capacity"] == "4GiB");
   CHECK(r["ranking"] == json({"4GiB", "0GiB"}));
   const CliResult text = test::spillway(call);
-  CHECK_THAT(text.out, ContainsSubstring("4GiB has the best mean p99_ttft_ms: "));
+  CHECK_THAT(text.out, ContainsSubstring("4GiB has the best mean p99 TTFT: "));
   CHECK_THAT(test::spillway(call + Args{"--details"}).out,
              ContainsSubstring("verdicts hold at 5% for all 11 tests together"));
   CHECK_THAT(test::spillway(call + Args{"--notes"}).err, ContainsSubstring("seeds 1 to 5"));

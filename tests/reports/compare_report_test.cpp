@@ -64,9 +64,9 @@ TEST_CASE("a comparison opens with the best, by how much, and how sure that is",
   const std::vector<Fact> facts = answer_facts(compared());
   CHECK(fact(facts, "Best").value == "arc");
   CHECK(fact(facts, "Best").detail == "against lru: better, and not by chance");
-  CHECK(fact(facts, "By").value == "-20.0% p99_ttft_ms");
+  CHECK(fact(facts, "By").value == "-20.0% p99 TTFT");
   CHECK(fact(facts, "By").detail ==
-        "p99_ttft_ms 80.0 ms against 100 ms; the difference is -25.0 ms to -15.0 ms with 95% "
+        "p99 TTFT 80.0 ms against 100 ms; the difference is -25.0 ms to -15.0 ms with 95% "
         "confidence");
   CHECK(fact(facts, "Confidence").value == "95% over 10 replications");
 }
@@ -114,9 +114,9 @@ TEST_CASE("where the baseline is best the next is told beside it", "[reports]") 
   result.variants[0].metrics[0] = metric("p99_ttft_ms", 100, 20, Verdict::kWorse, true);
   result.variants[1].metrics[0] = metric("p99_ttft_ms", 80, 0, Verdict::kBaseline, false);
   const std::vector<Fact> facts = answer_facts(result);
-  CHECK(fact(facts, "Best").detail == "the baseline: no variant has a better p99_ttft_ms");
+  CHECK(fact(facts, "Best").detail == "the baseline: no variant has a better p99 TTFT");
   CHECK(fact(facts, "Next").value == "lru");
-  CHECK(fact(facts, "By").value == "+25.0% p99_ttft_ms");
+  CHECK(fact(facts, "By").value == "+25.0% p99 TTFT");
 }
 
 TEST_CASE("too few replications have no interval, and the first page says so", "[reports]") {

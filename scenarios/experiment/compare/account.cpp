@@ -7,6 +7,7 @@
 
 #include "reports/compare/compare_report.hpp"
 #include "reports/format.hpp"
+#include "reports/metric_words.hpp"
 
 namespace spillway {
 
@@ -153,19 +154,19 @@ std::string reason_of(const ComparedMetric& metric, std::vector<MovedQuantity>& 
                                 quantity_text(m->unit, m->variant)));
   }
   const double before = metric.mean - metric.difference.mean;
+  const std::string name = metric_words(metric.name);
   std::string change = format_real(std::fabs(metric.difference.mean));
   if (before != 0) change = format_percent(std::fabs(metric.difference.mean / before));
   const char* way = metric.difference.mean < 0 ? "lower" : "higher";
   if (metric.verdict == Verdict::kUndecided) {
     // What moved for certain explains nothing that may be chance.
     const std::string open =
-        fmt::format("{} is {} {} on average, which may be chance", metric.name, change, way);
+        fmt::format("{} is {} {} on average, which may be chance", name, change, way);
     return parts.empty() ? open
                          : fmt::format("{}; what did move: {}", open, fmt::join(parts, ", "));
   }
-  const std::string head = !metric.difference.any
-                               ? fmt::format("{} is the same", metric.name)
-                               : fmt::format("{} is {} {}", metric.name, change, way);
+  const std::string head = !metric.difference.any ? fmt::format("{} is the same", name)
+                                                  : fmt::format("{} is {} {}", name, change, way);
   if (!metric.difference.any && !parts.empty()) {
     return fmt::format("{}; what did move: {}", head, fmt::join(parts, ", "));
   }

@@ -11,6 +11,7 @@
 
 #include "reports/document.hpp"
 #include "reports/format.hpp"
+#include "reports/metric_words.hpp"
 #include "reports/notes/study_notes.hpp"
 #include "reports/plan/answer_words.hpp"
 #include "reports/run/run_json.hpp"
@@ -269,12 +270,14 @@ class Comparison {
       result.verdict =
           fmt::format("No variant{} has a better mean {} than the baseline {}",
                       runs_in_engine(result.ranking.back()) ? "" : " that the engine runs",
-                      result.metric, base);
+                      metric_words(result.metric), base);
     } else {
       const ComparedMetric& metric = ranked(best);
-      result.verdict = fmt::format(
-          "{} has the best mean {}: {} against {} of the baseline {}", result.variants[best].name,
-          result.metric, format_real(metric.mean), format_real(ranked(result.baseline).mean), base);
+      const auto [own, of_base] =
+          told_apart(result.metric, metric.mean, ranked(result.baseline).mean);
+      result.verdict =
+          fmt::format("{} has the best mean {}: {} against {} of the baseline {}",
+                      result.variants[best].name, metric_words(result.metric), own, of_base, base);
       if (rejected(best).mean != rejected(result.baseline).mean) {
         result.verdict +=
             fmt::format(", with {} requests rejected against {}", format_real(rejected(best).mean),
