@@ -1,27 +1,10 @@
 // The committed pages on KVBM and AIBrix: what their rows say is what runs give.
 #include <fmt/format.h>
 
-#include "sim/input_file.hpp"
-#include "tests/scenarios/run/run_setup.hpp"
+#include "tests/scenarios/run/claim_page.hpp"
 
 namespace spillway::test {
 namespace {
-
-using Sets = std::vector<std::string>;
-
-RunResult run_claim(const std::string& name, const Sets& sets) {
-  JsonSource source =
-      JsonSource::from_file(SPILLWAY_SOURCE_DIR "/scenarios/claims/" + name + ".json");
-  for (const std::string& set : sets) source.set(set);
-  const Scenario scenario = load_scenario(source);
-  return simulate(scenario, open_workload(scenario, {})).result;
-}
-
-void check_line(const std::string& name, const std::string& line) {
-  INFO(line);
-  const std::string page = read_text_file(SPILLWAY_SOURCE_DIR "/scenarios/claims/" + name + ".md");
-  CHECK(page.find(line) != std::string::npos);
-}
 
 TEST_CASE("the page on KVBM's disk says what runs give", "[scenarios]") {
   const std::string name = "kvbm-disk-onboarding";
