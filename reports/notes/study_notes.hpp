@@ -25,6 +25,10 @@ inline constexpr NoteRow kStudyNotes[] = {
     {"engines-alike-unbounded", "comparison", NoteGrade::kDetail,
      "Each engine has {tokens} tokens on the device, and {tier} without a bound. What the scenario "
      "does not say is its own default."},
+    {"scheduling-differs", "comparison", NoteGrade::kWarning,
+     "{without} runs without asynchronous scheduling, {with} with it. That moves latencies, too. "
+     "To "
+     "compare stores alone use --set engine.async_scheduling=false."},
     {"levels-differ", "comparison", NoteGrade::kWarning,
      "{metric} of the baseline is {recorded} on the recording and {mean} on its resamples. Compare "
      "differences, not levels."},

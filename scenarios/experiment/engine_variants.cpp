@@ -9,6 +9,7 @@
 #include "scenarios/scenario/config/json_source.hpp"
 #include "scenarios/scenario/sections/model.hpp"
 #include "scenarios/scenario/sections/tier.hpp"
+#include "sim/catalogue.hpp"
 
 namespace spillway {
 
@@ -103,6 +104,20 @@ json tiers_of(const Scenario& s, ConnectorKind connector) {
 constexpr ConnectorKind kConnectors[] = {ConnectorKind::kSimple, ConnectorKind::kLmcache,
                                          ConnectorKind::kLmcacheMp};
 
+/// Throws InputError with all that may stand there.
+void check_name(const std::string& given) {
+  std::vector<std::string_view> known;
+  for (const EnginePreset& row : engine_presets()) {
+    const std::string_view name = row.name;
+    if (given == name.substr(0, name.find('@'))) return;
+    known.push_back(name);
+  }
+  for (const ConnectorKind kind : kConnectors) {
+    known.push_back(kConnectorNames[static_cast<std::size_t>(kind)]);
+  }
+  fail(unknown_name("engine", given, known));
+}
+
 /// What `--engines` names: a preset, or a connector on the newest vLLM.
 struct Entrant {
   std::string name;
@@ -116,6 +131,7 @@ struct Entrant {
       connector = kind;
       preset = "vllm";
     }
+    if (preset.find('@') == preset.npos) check_name(preset);
     release = &find_preset(preset, {std::string(kOption), 0, ""});
     if (connector == ConnectorKind::kNative) connector = release->connector;
   }

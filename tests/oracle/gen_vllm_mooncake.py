@@ -327,5 +327,7 @@ def coverage(seeds):
 if __name__ == "__main__":
     if sys.argv[1] == "--coverage":
         coverage(seeds_of(sys.argv[2]))
+    elif sys.argv[1] == "--help":
+        print(__doc__)
     else:
         main(make)

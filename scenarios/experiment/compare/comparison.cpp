@@ -1,6 +1,7 @@
 #include "scenarios/experiment/compare/comparison.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <atomic>
@@ -74,6 +75,12 @@ class LongestFirst {
   std::vector<std::uint64_t> events_;
   std::vector<std::vector<std::size_t>> left_;
 };
+
+/// "mean p99 TTFT", of replicates; "mean TTFT".
+std::string mean_words(std::string_view metric) {
+  const std::string words = metric_words(metric);
+  return words.starts_with("mean ") ? words : "mean " + words;
+}
 
 class Comparison {
  public:
@@ -268,16 +275,16 @@ class Comparison {
     for (std::size_t v = 0; v < variants(); ++v) ++counts[ranked(v).verdict];
     if (best == result.baseline) {
       result.verdict =
-          fmt::format("No variant{} has a better mean {} than the baseline {}",
+          fmt::format("No variant{} has a better {} than the baseline {}",
                       runs_in_engine(result.ranking.back()) ? "" : " that the engine runs",
-                      metric_words(result.metric), base);
+                      mean_words(result.metric), base);
     } else {
       const ComparedMetric& metric = ranked(best);
       const auto [own, of_base] =
           told_apart(result.metric, metric.mean, ranked(result.baseline).mean);
       result.verdict =
-          fmt::format("{} has the best mean {}: {} against {} of the baseline {}",
-                      result.variants[best].name, metric_words(result.metric), own, of_base, base);
+          fmt::format("{} has the best {}: {} against {} of the baseline {}",
+                      result.variants[best].name, mean_words(result.metric), own, of_base, base);
       if (rejected(best).mean != rejected(result.baseline).mean) {
         result.verdict +=
             fmt::format(", with {} requests rejected against {}", format_real(rejected(best).mean),
@@ -313,6 +320,21 @@ class Comparison {
     }
   }
 
+  /// Stores of other projects are modelled without asynchronous scheduling.
+  void note_scheduling() {
+    std::vector<std::string> with;
+    std::vector<std::string> without;
+    for (const Variant& variant : set_.variants) {
+      const EngineConfig& engine = variant.scenario.engine;
+      if (engine.family != EngineFamily::kVllmV1) continue;
+      (engine.async_scheduling ? with : without).push_back(variant.name);
+    }
+    if (with.empty() || without.empty()) return;
+    out_.warnings.push_back(
+        study_note("scheduling-differs", {{"without", fmt::format("{}", fmt::join(without, ", "))},
+                                          {"with", fmt::format("{}", fmt::join(with, ", "))}}));
+  }
+
   void note() {
     Notes& notes = out_.warnings;
     notes.push_back(study_note("replicates-made", {{"method", out_.result.replicates}}));
@@ -327,6 +349,7 @@ class Comparison {
                                            {"engine", engine_name(set_.variants[v].scenario)},
                                            {"lacks", out_.result.variants[v].engine_lacks}}));
     }
+    note_scheduling();
     const ComparedMetric& base = ranked(set_.baseline);
     if (base.recorded && std::fabs(base.mean - *base.recorded) > kShift * *base.recorded) {
       // As load varies around the recorded one, queues grow by more than they shrink.

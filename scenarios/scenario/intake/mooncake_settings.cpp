@@ -55,8 +55,8 @@ constexpr SettingRow kVariableRows[] = {
     idle_row("MASTER_METRICS_PORT", kOfClient),
     idle_row("LOCAL_HOSTNAME", kOfClient),
     idle_row("TE_META_DATA_SERVER", kOfClient),
-    idle_row("PROTOCOL", "tiers[].device has the rates of the copies"),
-    idle_row("DEVICE", "tiers[].device has the rates of the copies"),
+    idle_row("PROTOCOL", "links or tiers[].device have the rates of the copies"),
+    idle_row("DEVICE", "links or tiers[].device have the rates of the copies"),
     idle_row("CHECK_SERVER", kOfClient),
     idle_row("CLIENT_METRICS_PORT_BASE", kOfClient),
     idle_row("LOCAL_BUFFER_SIZE", kOfBuffers),
@@ -180,6 +180,11 @@ class MooncakeReader {
       refuse_setting(*mode, "embedded or standalone-store");
     }
     const std::int64_t instances = std::max<std::int64_t>(1, call_.replicas.value_or(1));
+    if (!call_.replicas) {
+      draft_.remark(Standing::kAssumed, "one server",
+                    "for N servers set fleet.replicas=N, tiers.0.capacity and tiers.0.segments to "
+                    "N times as much");
+    }
     const std::int64_t bytes = size == nullptr ? kUsualSegment : segment_bytes(*size, true);
     if (size == nullptr) {
       draft_.remark(Standing::kAssumed, "global_segment_size is not set",

@@ -27,6 +27,9 @@ constexpr std::string_view kAibrix =
 constexpr std::string_view kFlexkv =
     R"({"kv_connector": "FlexKVConnectorV1", "kv_role": "kv_both"})";
 
+constexpr std::string_view kMooncakeStore =
+    R"({"kv_connector": "MooncakeStoreConnector", "kv_role": "kv_both"})";
+
 bool any_key(const YAML::Node& root, std::initializer_list<const char*> names) {
   return std::any_of(names.begin(), names.end(),
                      [&](const char* name) { return root[name].IsDefined(); });
@@ -55,6 +58,11 @@ bool is_mooncake_client(const YAML::Node& root) {
   return some_key(root, is_mooncake_client_key);
 }
 
+/// SGLang's client knows no mode.
+bool is_mooncake_of_vllm(const YAML::Node& root) {
+  return any_key(root, {"mode"}) && is_mooncake_client(root);
+}
+
 /// Every key is a flag of vLLM, and one of them is written as one.
 bool is_vllm(const YAML::Node& root) {
   bool written = false;
@@ -76,6 +84,7 @@ struct SettingsKind {
 };
 constexpr SettingsKind kKinds[] = {
     {is_flexkv, "vllm", "--kv-transfer-config", kFlexkv, "FLEXKV_CONFIG_PATH"},
+    {is_mooncake_of_vllm, "vllm", "--kv-transfer-config", kMooncakeStore, "MOONCAKE_CONFIG_PATH"},
     {is_mooncake_client, "sglang", "--hicache-storage-backend", "mooncake",
      "SGLANG_HICACHE_MOONCAKE_CONFIG_PATH"},
     {is_lmcache, "vllm", "--kv-transfer-config", kLmcache, "LMCACHE_CONFIG_FILE"},
