@@ -2,6 +2,7 @@
 // backend, which keep chunks, and Dynamo's KVBM; others in files of their own.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string_view>
 
@@ -18,7 +19,7 @@ enum class ConnectorKind : std::uint8_t {
   kLlmdFs,     ///< llm-d's FS backend: files straight from HBM
   kHybrid,     ///< MultiConnector: vLLM's native one first, then LMCache multi-process
   kAibrix,     ///< AIBrix's KV cache: the worker looks up, loads and stores within the step
-  kKvbm,       ///< Dynamo's KV block manager v1: blocks, every tier read straight into HBM
+  kKvbm,       ///< Dynamo's KV block manager: blocks, every tier read straight into HBM
   kFlexkv,     ///< FlexKV: radix trees over host memory, a disk and a remote store
   kMooncake,   ///< Mooncake Store, straight from HBM: memory, then an SSD
 };
@@ -57,6 +58,16 @@ struct LlmdConfig {
   bool async_lookup = false;
 };
 
+/// Which resting block a tier of KVBM v2 gives up first (lib/kvbm-logical/src/pools/inactive/).
+enum class InactivePool : std::uint8_t { kLru, kMultiLru, kLineage };
+inline constexpr std::string_view kInactivePoolNames[] = {"lru", "multi_lru", "lineage"};
+
+/// What keeps a block of KVBM v2 from a hop (lib/kvbm-config/src/offload.rs, PolicyType).
+struct KvbmPolicies {
+  bool presence = true;   ///< it is there, or on its way; neither of both: pass_all
+  bool frequent = false;  ///< too few uses, as well: presence_lfu
+};
+
 /// Dynamo's block manager: DYN_KVBM_*, and constants of lib/llm/src/block_manager/offload.rs.
 struct KvbmConfig {
   std::uint32_t max_batch = 16;     ///< max_transfer_batch_size, blocks
@@ -65,7 +76,24 @@ struct KvbmConfig {
   std::uint32_t filter_min = 2;
   Duration filter_decay = std::chrono::seconds(600);
   std::uint32_t filter_entries = 1'000'000;
+
+  bool v2 = false;  ///< the rules of lib/kvbm-engine: what stands below, and no filter
+  KvbmPolicies host;
+  KvbmPolicies disk{true, true};
+  std::uint32_t min_uses = 8;             ///< min_lfu_count, which a count must exceed
+  std::uint32_t use_entries = 1U << 21U;  ///< lfu_entries
+  InactivePool inactive = InactivePool::kLru;
+  std::array<std::uint32_t, 3> levels = {3, 8, 15};  ///< multi_lru_thresholds
 };
+/// With a preset of v2: its copies are of one batch, one at a time (kvbm-engine/docs/offload.md).
+constexpr KvbmConfig kvbm_v2() {
+  KvbmConfig out;
+  out.v2 = true;
+  out.max_batch = 64;
+  out.max_transfers = 1;
+  out.inactive = InactivePool::kLineage;
+  return out;
+}
 
 constexpr bool has_mp(ConnectorKind kind) {
   return kind == ConnectorKind::kLmcacheMp || kind == ConnectorKind::kHybrid;

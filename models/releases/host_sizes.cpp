@@ -21,6 +21,8 @@ constexpr HostSize kSizes[] = {
      "vllm-project/aibrix: aibrix_kvcache/envs.py"},
     {"dynamo-kvbm", "DYN_KVBM_CPU_CACHE_GB", kGB, false, true,
      "ai-dynamo/dynamo: kvbm-configuration.mdx"},
+    {"dynamo-kvbm-v2", "KVBM_CACHE_HOST_CACHE_SIZE_GB", kGB, true, false,
+     "ai-dynamo/dynamo: lib/kvbm-config/README.md, lib/kvbm-connector leader/init.rs"},
     {"flexkv", "FLEXKV_CPU_CACHE_GB", kGiB, false, true, "taco-project/FlexKV: common/config.py"},
 };
 

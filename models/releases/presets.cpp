@@ -20,6 +20,9 @@ constexpr EnginePreset kPresets[] = {
     {"aibrix@0.4",
      "AIBrix KVCache (2025 to 2026) as the connector of vLLM, with the rules of 0.23.", kV1, 0.92,
      0, true, true, 23, ConnectorKind::kAibrix},
+    // Before 1.0, which "kvbm" means: v2 is what Dynamo turns to.
+    {"kvbm@2.0", "Dynamo's KV block manager v2 (2026) as the connector of vLLM 0.25.", kV1, 0.92, 0,
+     true, true, 25, ConnectorKind::kKvbm},
     {"kvbm@1.0", "Dynamo's KV block manager v1 (August 2026) as the connector of vLLM 0.25.", kV1,
      0.92, 0, true, true, 25, ConnectorKind::kKvbm},
     {"flexkv@1.2", "FlexKV 1.2 (2026) as the connector of vLLM 0.23.", kV1, 0.92, 0, true, true, 23,
@@ -161,6 +164,7 @@ EngineConfig engine_defaults(const EnginePreset& preset, const GpuSpec* gpu) {
   config.watermark = preset.watermark;
   for (const EngineSwitch& s : kSwitches) config.*s.member = s.on(preset);
   config.connector = preset.connector;
+  if (preset.name == "kvbm@2.0") config.kvbm = kvbm_v2();
   if (of_preset(config.connector)) config.async_scheduling = config.defer_block_free = false;
   config.max_num_seqs = 256;
   config.max_num_batched_tokens = 2048;

@@ -20,7 +20,7 @@ from compare import HERE, compare_all, different_rows, rows_of, run_spillway, se
 CASES = {"lmcache": "lmcache-", "lmcache_mp": "lmcache-mp-", "llmd": "llmd-", "hybrid": "hybrid-", "sglang": "sglang-",
          "sglang_l3": "sglang-l3-", "sglang_mc": "sglang-mc-",
          "trtllm": "trtllm-", "trtllm_v2": "trtllm-v2-",
-         "kvbm": "kvbm-", "mooncake": "mooncake-", "aibrix": "aibrix-", "flexkv": "flexkv-",
+         "kvbm": "kvbm-", "kvbm_v2": "kvbm-v2-", "mooncake": "mooncake-", "aibrix": "aibrix-", "flexkv": "flexkv-",
          "vllm_mooncake": "vllm-mooncake-"}
 ORACLES = {"sglang_l3": "sglang", "sglang_mc": "sglang"}      # of parts that share one
 

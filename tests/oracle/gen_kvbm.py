@@ -17,8 +17,8 @@ def capacity(rng, slots, block_bytes):
     return spelled(rng, slots * block_bytes + rng.choice([0, 0, rng.randint(0, block_bytes - 1)]))
 
 
-def options(rng):
-    """Any subset of the keys of engine.kvbm."""
+def options(rng, shape, talk):
+    """Any subset of the keys of engine.kvbm; None leaves it out."""
     keys = {
         "max_transfer_batch_size": rng.choice([1, 2, 3, 5, 16, 32]),
         "max_concurrent_transfers": rng.choice([1, 1, 2, 3, 4, 6]),
@@ -28,7 +28,10 @@ def options(rng):
         "disk_filter_entries": rng.choice([1, 2, 5, 12, 50, 1000]),
     }
     share = rng.choice([0.0, 0.4, 0.4, 0.8])
-    return {key: value for key, value in keys.items() if rng.random() < share}
+    chosen = {key: value for key, value in keys.items() if rng.random() < share}
+    if shape[:1] == ("nvme",) and rng.random() < (0.7 if talk else 0.3):      # else little reaches a disk
+        chosen["disk_offload_filter"] = False
+    return chosen if chosen or rng.random() < 0.5 else None
 
 
 def link(rng, name, source, target, speeds, is_round):
@@ -69,10 +72,14 @@ def conversations(rng, trace_block):
 
 
 def make(seed):
-    rng = random.Random(f"kvbm-{seed}")
+    return make_of(random.Random(f"kvbm-{seed}"), seed, "kvbm@1.0", options, 0.25, conversations)
+
+
+def make_of(rng, seed, preset, options_of, talk_share, talk_rows):
+    """Both versions: a share of the seeds has the workload of `talk_rows` and little room."""
     scenario, rows, *_ = base(rng, seed)
     engine = scenario["engine"]
-    engine["preset"] = "kvbm@1.0"
+    engine["preset"] = preset
     is_round = rng.random() < 0.33
     if is_round:                                               # 16 us for a block at 1 GB/s, whole steps of 16 us
         engine["block_tokens"] = 16
@@ -83,9 +90,9 @@ def make(seed):
         length, again = rows[-1]["timestamp"], rng.choice([1, 2, 3])
         rows = [{**row, "timestamp": row["timestamp"] + k * length} for k in range(again + 1) for row in rows]
         rows = rows[:150]
-    talk = rng.random() < 0.25
+    talk = rng.random() < talk_share
     if talk:
-        rows = conversations(rng, scenario["workload"].get("block_tokens", 512))
+        rows = talk_rows(rng, scenario["workload"].get("block_tokens", 512))
         engine.pop("max_model_len", None)
         engine.pop("enable_chunked_prefill", None)
     need = sorted(-(-(r["input_length"] + r["output_length"]) // engine["block_tokens"]) for r in rows)
@@ -104,10 +111,8 @@ def make(seed):
         slots = rng.choice([rng.randint(1, 6), rng.randint(1, 30), typical, typical * 3, largest, total // 3, total])
         slots = max(1, slots)
         tier["capacity"] = capacity(rng, slots, block_bytes)
-    chosen = options(rng)
-    if shape[:1] == ("nvme",) and rng.random() < (0.7 if talk else 0.3):      # else little reaches a disk
-        chosen["disk_offload_filter"] = False
-    if chosen or rng.random() < 0.5:
+    chosen = options_of(rng, shape, talk)
+    if chosen is not None:
         engine["kvbm"] = chosen
     scenario["tiers"] = tiers
     scenario["links"] = links_for(rng, tiers, is_round)

@@ -20,20 +20,23 @@ COPY_DOWN, LOWER_WRITE, ONBOARDING = range(3)                  # rule 10: the or
 
 class KvbmConfig(FleetConfig):
     """Rule 1."""
+    preset = "kvbm@1.0"
 
     def __init__(self, scenario):
         engine = scenario["engine"]
-        assert engine["preset"] == "kvbm@1.0"
+        assert engine["preset"] == self.preset
         super().__init__({**scenario, "engine": {**engine, "offload_connector": "kvbm"}})
-        o = engine.get("kvbm", {})
+        self.read_options(engine.get("kvbm", {}))
+        kinds = [t["kind"] for t in self.tiers]
+        assert kinds[0] == "dram" and kinds[1:] in ([], ["nvme"], ["object"], ["nvme", "object"])
+
+    def read_options(self, o):
         self.batch = o.get("max_transfer_batch_size", 16)
         self.window = o.get("max_concurrent_transfers", 4)
         self.filter_on = o.get("disk_offload_filter", True)
         self.filter_min = o.get("disk_filter_min", 2)
         self.filter_decay_ns = math.ceil(decimal(o.get("disk_filter_decay_s", 600)) * 10**9)
         self.filter_entries = o.get("disk_filter_entries", 1000000)
-        kinds = [t["kind"] for t in self.tiers]
-        assert kinds[0] == "dram" and kinds[1:] in ([], ["nvme"], ["object"], ["nvme", "object"])
 
     def slots(self, tier):
         capacity = str(tier["capacity"])
@@ -64,14 +67,8 @@ class KvbmReplica(Replica):
         cfg = fleet.cfg
         names = [t["name"] for t in cfg.tiers]
         self.down = cfg.hop("hbm", names[0])
-        self.host = Pool(cfg.slots(cfg.tiers[0]))
-        self.lower = []
-        for spec in cfg.tiers[1:]:
-            disk_filter = None
-            if spec["kind"] == "nvme" and cfg.filter_on:
-                disk_filter = Filter(cfg.filter_min, cfg.filter_decay_ns, cfg.filter_entries)
-            self.lower.append(LowerTier(cfg.slots(spec), cfg.hop(names[0], spec["name"]), cfg.window,
-                                        cfg.block_bytes, disk_filter))
+        self.host = self.make_host(cfg.tiers[0])
+        self.lower = [self.make_lower(spec, cfg.hop(names[0], spec["name"])) for spec in cfg.tiers[1:]]
         self.tiers = [self.host] + self.lower
         self.names = dict(zip(self.tiers, names))
         self.up = {tier: cfg.hop(name, "hbm") for tier, name in self.names.items()}
@@ -84,6 +81,15 @@ class KvbmReplica(Replica):
             r.found = []                                       # of the last look-up: [(tier, keys)]
             r.copy_downs = r.onboardings = 0                   # not ended yet
         fleet.settle.append(self.check_pools)
+
+    def make_host(self, spec):
+        return Pool(self.cfg.slots(spec))
+
+    def make_lower(self, spec, hop):
+        cfg, disk_filter = self.cfg, None
+        if spec["kind"] == "nvme" and cfg.filter_on:
+            disk_filter = Filter(cfg.filter_min, cfg.filter_decay_ns, cfg.filter_entries)
+        return LowerTier(cfg.slots(spec), hop, cfg.window, cfg.block_bytes, disk_filter)
 
     def at_end(self, end, kind, tier, then):
         assert end > self.fleet.now
@@ -267,11 +273,11 @@ class KvbmReplica(Replica):
         assert not any(tier.queue or tier.writing for tier in self.lower)
 
 
-def simulate(path):
-    cfg, requests = read(path, KvbmConfig)
+def simulate(path, config=KvbmConfig, replica=KvbmReplica):
+    cfg, requests = read(path, config)
     fleet = WholeInstants(cfg, requests)
     for number in range(cfg.replicas):
-        fleet.replicas.append(KvbmReplica(fleet, number))
+        fleet.replicas.append(replica(fleet, number))
     fleet.run()
     tiers, links = [], []
     near = cfg.tiers[0]["name"]

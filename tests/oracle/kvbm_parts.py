@@ -31,16 +31,28 @@ class Pool(Counts):
             if self.empty:
                 self.empty -= 1
             else:
-                self.resting.popitem(last=False)
+                self.leave(self.victim())
                 self.evictions += 1
             self.held += 1
         return True
+
+    def victim(self):
+        return next(iter(self.resting))
+
+    def rest(self, key):
+        """It begins to rest, as the youngest."""
+        assert not self.has(key)
+        self.resting[key] = None
+
+    def leave(self, key):
+        """It rests no more."""
+        del self.resting[key]
 
     def register(self, key):
         """A held slot has been written. True if the block is not pinned now."""
         self.held -= 1
         if not self.has(key):
-            self.resting[key] = None
+            self.rest(key)
             self.stored += 1
             return True
         self.empty += 1                                        # present: the new slot is empty again
@@ -50,12 +62,13 @@ class Pool(Counts):
         """Youngest now, unless pinned: then when it returns. True if not pinned."""
         if key in self.pinned:
             return False
-        self.resting.move_to_end(key)
+        self.leave(key)
+        self.rest(key)
         return True
 
     def pin(self, key):
         if key in self.resting:
-            del self.resting[key]
+            self.leave(key)
             self.pinned[key] = 0
         self.pinned[key] += 1
 
@@ -63,7 +76,7 @@ class Pool(Counts):
         self.pinned[key] -= 1
         if not self.pinned[key]:
             del self.pinned[key]
-            self.resting[key] = None
+            self.rest(key)
 
     def keys(self):
         return len(self.resting) + len(self.pinned)

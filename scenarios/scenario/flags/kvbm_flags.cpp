@@ -1,9 +1,13 @@
 // Sizes are integers of 10^9 bytes over all ranks of one instance, or numbers of blocks
 // (lib/bindings/kvbm/src/block_manager/distributed/leader.rs; names of the variables:
-// lib/runtime/src/config/environment_names.rs).
+// lib/runtime/src/config/environment_names.rs). v2 takes GB of each rank
+// (lib/kvbm-config/README.md; lib/kvbm-connector/src/connector/leader/init.rs divides them by a
+// block of one worker).
 #include "scenarios/scenario/flags/kvbm_flags.hpp"
 
 #include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
 
 #include "models/releases/chunk_connectors.hpp"
 #include "scenarios/scenario/scenario.hpp"
@@ -12,6 +16,22 @@
 namespace spillway {
 
 namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Variables of a size, in GB and in blocks.
+struct SizeNames {
+  std::string_view gb;
+  std::string_view blocks;
+  bool per_rank = false;  ///< the GB
+};
+constexpr SizeNames kHostSize = {"DYN_KVBM_CPU_CACHE_GB", "DYN_KVBM_CPU_CACHE_OVERRIDE_NUM_BLOCKS"};
+constexpr SizeNames kDiskSize = {"DYN_KVBM_DISK_CACHE_GB",
+                                 "DYN_KVBM_DISK_CACHE_OVERRIDE_NUM_BLOCKS"};
+constexpr SizeNames kHostSizeV2 = {"KVBM_CACHE_HOST_CACHE_SIZE_GB", "KVBM_CACHE_HOST_NUM_BLOCKS",
+                                   true};
+constexpr SizeNames kDiskSizeV2 = {"KVBM_CACHE_DISK_CACHE_SIZE_GB", "KVBM_CACHE_DISK_NUM_BLOCKS",
+                                   true};
 
 constexpr std::int64_t kGb = 1'000'000'000;
 
@@ -25,29 +45,28 @@ std::string ranks_of(const Scenario& s) {
 
 /// Whole GB as such, any other size as blocks.
 void add_size(const Scenario& s, const TierChoice& tier, const Capacity& capacity,
-              std::string_view cache, EngineFlags& out) {
+              const SizeNames& names, EngineFlags& out) {
   if (capacity.kind == Capacity::Kind::kUnbounded) {
     out.not_covered.push_back(
-        fmt::format("the size of tier {}: KVBM needs one, DYN_KVBM_{}_CACHE_GB", tier.name, cache));
+        fmt::format("the size of tier {}: KVBM needs one, {}", tier.name, names.gb));
     return;
   }
   const std::uint64_t blocks = s.tier_blocks(capacity);
   const std::int64_t block = s.tier_block_bytes().count();
-  if (capacity.kind == Capacity::Kind::kBytes && capacity.count % kGb == 0) {
-    set(out, fmt::format("{}_CACHE_GB", cache), static_cast<std::uint64_t>(capacity.count / kGb));
+  const std::int64_t unit = names.per_rank ? kGb * static_cast<std::int64_t>(s.world()) : kGb;
+  if (capacity.kind == Capacity::Kind::kBytes && capacity.count % unit == 0) {
+    out.environment.push_back(fmt::format("{}={}", names.gb, capacity.count / unit));
+    const std::string scope = names.per_rank && s.world() > 1 ? " of each rank" : "";
     out.comments.push_back(
-        fmt::format("DYN_KVBM_{}_CACHE_GB is in GB (10^9 bytes){}: {} bytes / {} a block = {} "
-                    "blocks",
-                    cache, ranks_of(s), capacity.count, block, blocks));
+        fmt::format("{} is in GB (10^9 bytes){}{}: {} bytes / {} a block = {} blocks", names.gb,
+                    scope, scope.empty() ? ranks_of(s) : "", capacity.count, block, blocks));
     return;
   }
-  const std::string name = fmt::format("{}_CACHE_OVERRIDE_NUM_BLOCKS", cache);
-  set(out, name, blocks);
+  out.environment.push_back(fmt::format("{}={}", names.blocks, blocks));
   if (capacity.kind == Capacity::Kind::kBlocks) return;
   out.comments.push_back(
-      fmt::format("DYN_KVBM_{}: {} bytes{} / {} a block = {} blocks, as the "
-                  "size is no whole number of GB",
-                  name, capacity.count, ranks_of(s), block, blocks));
+      fmt::format("{}: {} bytes{} / {} a block = {} blocks, as the size is no whole number of GB",
+                  names.blocks, capacity.count, ranks_of(s), block, blocks));
 }
 
 void add_object(const Scenario& s, const TierChoice& tier, EngineFlags& out) {
@@ -70,18 +89,61 @@ void say_fixed(const KvbmConfig& c, EngineFlags& out) {
   }
 }
 
+Json policies_json(const KvbmConfig& c, const KvbmPolicies& hop) {
+  const std::string_view name = hop.frequent   ? "presence_lfu"
+                                : hop.presence ? "presence"
+                                               : "pass_all";
+  Json out = {{"policies", Json::array({name})}, {"max_batch_size", c.max_batch}};
+  if (hop.frequent) out["presence_lfu"] = {{"min_lfu_count", c.min_uses}};
+  return out;
+}
+
+/// Sizes as variables, the rest as the connector's own settings (lib/kvbm-config/README.md).
+void add_v2_flags(const Scenario& s, const Capacity& capacity, EngineFlags& out) {
+  const KvbmConfig& c = s.engine.kvbm;
+  const KvbmConfig usual = kvbm_v2();
+  Json leader;
+  leader["offload"]["g1_to_g2"] = policies_json(c, c.host);
+  add_size(s, *s.tier, capacity, kHostSizeV2, out);
+  for (const TierChoice& tier : s.behind) {
+    const std::string_view kind = tier.kind() == "object" ? "BUCKET" : "DIRECTORY";
+    const std::string place = fmt::format("{}_OF_{}", kind, tier.name);
+    out.not_covered.push_back(fmt::format("where tier {} lies: put its {} for {}", tier.name,
+                                          kind == "BUCKET" ? "bucket" : "directory", place));
+    if (kind == "BUCKET") {
+      leader["object"]["client"] = {{"type", "s3"}, {"bucket", place}};
+      continue;
+    }
+    add_size(s, tier, tier.capacity, kDiskSizeV2, out);
+    out.environment.push_back("KVBM_CACHE_DISK_STORAGE_PATH=" + place);
+    leader["offload"]["g2_to_g3"] = policies_json(c, c.disk);
+  }
+  if (c.inactive != usual.inactive || c.use_entries != usual.use_entries) {
+    out.not_covered.emplace_back(
+        "inactive_pool, multi_lru_thresholds, lfu_entries: KVBM has lineage and 2,097,152, and no "
+        "setting for them");
+  }
+  out.arguments.emplace_back("--no-async-scheduling");
+  const Json config = {{"kv_connector", "DynamoConnector"},
+                       {"kv_connector_module_path", "kvbm.v2.vllm.connector"},
+                       {"kv_role", "kv_both"},
+                       {"kv_connector_extra_config", {{"leader", leader}}}};
+  out.arguments.push_back(fmt::format("--kv-transfer-config '{}'", config.dump()));
+}
+
 }  // namespace
 
 void add_kvbm_flags(const Scenario& s, const Capacity& capacity, EngineFlags& out) {
   const KvbmConfig& c = s.engine.kvbm;
+  if (c.v2) return add_v2_flags(s, capacity, out);
   const KvbmConfig usual;
-  add_size(s, *s.tier, capacity, "CPU", out);
+  add_size(s, *s.tier, capacity, kHostSize, out);
   for (const TierChoice& tier : s.behind) {
     if (tier.kind() == "object") {
       add_object(s, tier, out);
       continue;
     }
-    add_size(s, tier, tier.capacity, "DISK", out);
+    add_size(s, tier, tier.capacity, kDiskSize, out);
     out.environment.push_back("DYN_KVBM_DISK_CACHE_DIR=DIRECTORY_OF_" + tier.name);
     out.not_covered.push_back(fmt::format(
         "where tier {} lies: put its directory for DIRECTORY_OF_{}", tier.name, tier.name));

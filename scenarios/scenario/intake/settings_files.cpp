@@ -26,6 +26,9 @@ constexpr std::string_view kAibrix =
     R"({"kv_connector": "AIBrixOffloadingConnectorV1Type1", "kv_role": "kv_both"})";
 constexpr std::string_view kFlexkv =
     R"({"kv_connector": "FlexKVConnectorV1", "kv_role": "kv_both"})";
+constexpr std::string_view kKvbmV2 =
+    R"({"kv_connector": "DynamoConnector", "kv_connector_module_path": "kvbm.v2.vllm.connector",)"
+    R"( "kv_role": "kv_both"})";
 
 constexpr std::string_view kMooncakeStore =
     R"({"kv_connector": "MooncakeStoreConnector", "kv_role": "kv_both"})";
@@ -145,7 +148,8 @@ void start_store(EngineCall& call) {
     std::string_view prefix;
     std::string_view connector;
   };
-  constexpr Row kRows[] = {{"DYN_KVBM_", kKvbm},
+  constexpr Row kRows[] = {{"KVBM_", kKvbmV2},  // which reads those of v1, too
+                           {"DYN_KVBM_", kKvbm},
                            {"AIBRIX_KV_CACHE_OL_", kAibrix},
                            {"FLEXKV_", kFlexkv},
                            {"LMCACHE_", kLmcache}};

@@ -32,6 +32,10 @@ constexpr StoreVariables kStores[] = {
     {"DYN_KVBM_", "KVBM", kvbm_variables,
      [](const Draft& draft) { return has_preset(draft, "kvbm"); },
      "no connector of KVBM is named: --kv-transfer-config has to name DynamoConnector"},
+    {"KVBM_", "KVBM v2", kvbm_v2_variables,
+     [](const Draft& draft) { return has_preset(draft, "kvbm@2.0"); },
+     "no connector of KVBM v2 is named: --kv-transfer-config has to name DynamoConnector of the "
+     "module kvbm.v2.vllm.connector"},
     {"AIBRIX_KV_CACHE_OL_", "AIBrix KVCache", aibrix_variables,
      [](const Draft& draft) { return has_preset(draft, "aibrix"); },
      "no connector of AIBrix is named: --kv-transfer-config has to name "

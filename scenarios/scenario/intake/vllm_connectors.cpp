@@ -63,6 +63,9 @@ class ConnectorReader {
     }
     if (name == "DynamoConnector" && role == "kv_both" && !draft_.has("tiers.0")) {
       draft_.remark(Standing::kUsed, transfer_text_, "engine.preset");
+      if (word_of(config, "kv_connector_module_path").starts_with("kvbm.v2")) {
+        return read_kvbm_v2_settings(call_, extra, draft_);
+      }
       return read_kvbm_settings(call_, draft_);
     }
     if (name.starts_with("AIBrixOffloadingConnector") && role == "kv_both" &&

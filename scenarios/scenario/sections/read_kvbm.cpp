@@ -1,5 +1,6 @@
 // Dynamo's KV block manager: its settings and its tiers.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -17,6 +18,9 @@ namespace {
 constexpr std::int64_t kMostBatch = 65536;
 constexpr std::int64_t kMostTransfers = 1024;
 
+constexpr std::int64_t kMostUses = 15;
+constexpr std::string_view kPolicyNames[] = {"pass_all", "presence", "presence_lfu"};
+
 constexpr Key kKvbmKeys[] = {
     integer_key("max_transfer_batch_size", 1, kMostBatch, "Most blocks of a copy.", "16"),
     integer_key("max_concurrent_transfers", 1, kMostTransfers,
@@ -27,8 +31,27 @@ constexpr Key kKvbmKeys[] = {
                 "Count from which a block goes on: 1 at first, doubled each time.", "2"),
     number_key("disk_filter_decay_s", 1e-6, kMostSeconds, "Time after which every count loses 1.",
                "600"),
-    integer_key("disk_filter_entries", 1, kMostTracked, "Most blocks that are counted.",
-                "1000000")};
+    integer_key("disk_filter_entries", 1, kMostTracked, "Most blocks that are counted.", "1000000"),
+    list_of(
+        choice_key("host_policies", kPolicyNames,
+                   "What keeps blocks from dram: nothing, that it has them, or fewer uses, too.",
+                   "presence, with kvbm@2.0")),
+    list_of(choice_key("disk_policies", kPolicyNames, "The same of nvme.",
+                       "presence_lfu, with kvbm@2.0")),
+    integer_key("min_lfu_count", 1, kMostUses, "presence_lfu lets pass what was used more often.",
+                "8, with kvbm@2.0"),
+    integer_key("lfu_entries", 1, kMostTracked,
+                "Ten times so many uses halve the number of uses of every block.",
+                "2097152, with kvbm@2.0"),
+    integer_key("max_batch_size", 1, kMostBatch, "Most blocks of a copy to dram or below.",
+                "64, with kvbm@2.0"),
+    choice_key("inactive_pool", kInactivePoolNames,
+               "Which block leaves: the longest at rest, of those the least used, or the last one "
+               "of a chain.",
+               "lineage, with kvbm@2.0"),
+    list_of(integer_key("multi_lru_thresholds", 1, kMostUses,
+                        "multi_lru: fewest uses of each level above the lowest.",
+                        "3, 8, 15, with kvbm@2.0"))};
 
 /// G3 and G4, in this order, behind G2.
 constexpr StorageKind kBehind[] = {StorageKind::kNvme, StorageKind::kObject};
@@ -77,6 +100,51 @@ void read_behind_kvbm(const ObjectReader& tier, std::span<const StorageKind>& le
   s.behind.push_back(std::move(out));
 }
 
+KvbmPolicies read_policies(const ObjectReader& o, std::string_view key, KvbmPolicies usual) {
+  const auto names = o.texts(key);
+  if (!names || names->empty()) return usual;
+  KvbmPolicies out{false, false};
+  for (const std::string& name : *names) {
+    if (std::ranges::find(kPolicyNames, name) == std::end(kPolicyNames)) {
+      o.fail(key,
+             fmt::format("expected each of {}; found \"{}\"", fmt::join(kPolicyNames, ", "), name));
+    }
+    out.presence = out.presence || name != "pass_all";
+    out.frequent = out.frequent || name == "presence_lfu";
+  }
+  return out;
+}
+
+void read_levels(const ObjectReader& o, KvbmConfig& out) {
+  constexpr std::string_view kKey = "multi_lru_thresholds";
+  const auto levels = o.numbers(kKey);
+  if (!levels) return;
+  bool fits = levels->size() == out.levels.size();
+  for (std::size_t i = 0; fits && i < levels->size(); ++i) {
+    out.levels[i] = static_cast<std::uint32_t>((*levels)[i]);
+    fits = static_cast<double>(out.levels[i]) == (*levels)[i] &&
+           (i == 0 || out.levels[i] > out.levels[i - 1]);
+  }
+  if (!fits) o.fail(kKey, "expected three whole numbers that rise, from 1 to 15");
+}
+
+void read_kvbm_v2(const ObjectReader& o, KvbmConfig& out) {
+  o.refuse({"max_transfer_batch_size", "max_concurrent_transfers"},
+           "expected only with preset kvbm@1.0; kvbm@2.0 has max_batch_size");
+  o.refuse({"disk_offload_filter", "disk_filter_min", "disk_filter_decay_s", "disk_filter_entries"},
+           "expected only with preset kvbm@1.0; kvbm@2.0 has disk_policies");
+  out.host = read_policies(o, "host_policies", out.host);
+  out.disk = read_policies(o, "disk_policies", out.disk);
+  assign(out.min_uses, o.integer("min_lfu_count"));
+  assign(out.use_entries, o.integer("lfu_entries"));
+  assign(out.max_batch, o.integer("max_batch_size"));
+  if (const auto pool = o.text("inactive_pool")) {
+    const auto* const at = std::ranges::find(kInactivePoolNames, *pool);
+    out.inactive = static_cast<InactivePool>(at - std::begin(kInactivePoolNames));
+  }
+  read_levels(o, out);
+}
+
 }  // namespace
 
 const KeyTable ScenarioKeys::kKvbm = kKvbmKeys;
@@ -91,6 +159,10 @@ void read_kvbm(const ObjectReader& engine, Scenario& s) {
   check_attached_engine(engine, s);
   if (!o) return;
   KvbmConfig& out = c.kvbm;
+  if (out.v2) return read_kvbm_v2(*o, out);
+  o->refuse({"host_policies", "disk_policies", "min_lfu_count", "lfu_entries", "max_batch_size",
+             "inactive_pool", "multi_lru_thresholds"},
+            "expected only with preset kvbm@2.0");
   assign(out.max_batch, o->integer("max_transfer_batch_size"));
   assign(out.max_transfers, o->integer("max_concurrent_transfers"));
   out.filter = o->boolean("disk_offload_filter").value_or(out.filter);

@@ -1,10 +1,13 @@
 // Dynamo KVBM, as a user runs it: what results tell, what settings are refused, what flags say.
+#include <array>
+
 #include "tests/scenarios/run/attached_text.hpp"
 
 namespace spillway::test {
 namespace {
 
 const AttachedStore kStore("kvbm@1.0");
+const AttachedStore kSecond("kvbm@2.0");
 
 const char* const kDisk = R"(, {"name": "disk", "kind": "nvme", "capacity": "1000blocks"})";
 const char* const kDiskLinks =
@@ -85,6 +88,93 @@ TEST_CASE("KVBM's sizes are flags in GB, or in blocks where they are no whole GB
   CHECK(has(set.environment, "DYN_KVBM_DISABLE_DISK_OFFLOAD_FILTER=true"));
   CHECK(has(set.environment, "DYN_KVBM_MAX_CONCURRENT_TRANSFERS=2"));
   CHECK(has(set.environment, "DYN_KVBM_MAX_TRANSFER_BATCH_SIZE=8"));
+}
+
+TEST_CASE("keys of KVBM v1 and v2 are refused with the other one", "[scenarios]") {
+  const auto refused = [&](const std::string& keys, const std::string& words) {
+    kSecond.refused({.engine = R"(, "kvbm": {)" + keys + "}"}, words);
+  };
+  for (const char* key : {"max_transfer_batch_size", "max_concurrent_transfers", "disk_filter_min",
+                          "disk_filter_decay_s", "disk_filter_entries"}) {
+    refused(fmt::format(R"("{}": 3)", key),
+            fmt::format("{}: expected only with preset kvbm@1.0", key));
+  }
+  refused(R"("disk_offload_filter": false)", "kvbm@2.0 has disk_policies");
+  refused(R"("host_policies": ["presense"])", "expected each of pass_all, presence, presence_lfu");
+  refused(R"("disk_policies": "presence")", "engine.kvbm.disk_policies");
+  refused(R"("min_lfu_count": 0)", "min_lfu_count");
+  refused(R"("max_batch_size": 0)", "max_batch_size");
+  refused(R"("inactive_pool": "arc")", "inactive_pool");
+  for (const char* levels : {"[3, 8]", "[3, 3, 8]", "[1, 2, 16]", "[0, 2, 3]", "[1.5, 2, 3]"}) {
+    refused(fmt::format(R"("multi_lru_thresholds": {})", levels), "multi_lru_thresholds");
+  }
+  for (const char* key : {"host_policies", "disk_policies"}) {
+    kStore.refused({.engine = fmt::format(R"(, "kvbm": {{"{}": ["presence"]}})", key)},
+                   "expected only with preset kvbm@2.0");
+  }
+  for (const char* key : {"min_lfu_count", "lfu_entries", "max_batch_size"}) {
+    kStore.refused({.engine = fmt::format(R"(, "kvbm": {{"{}": 8}})", key)},
+                   "expected only with preset kvbm@2.0");
+  }
+  kStore.refused({.engine = R"(, "kvbm": {"inactive_pool": "lru"})"}, "kvbm@2.0");
+  kStore.refused({.engine = R"(, "kvbm": {"multi_lru_thresholds": [1, 2, 3]})"}, "kvbm@2.0");
+}
+
+TEST_CASE("policies of KVBM v2 are all asked, and an empty list is the usual one", "[scenarios]") {
+  const auto rules = [](const std::string& keys) {
+    return kSecond.scenario({.engine = R"(, "kvbm": {)" + keys + "}"}).engine.kvbm;
+  };
+  const KvbmConfig usual = rules("");
+  CHECK(usual.v2);
+  CHECK((usual.host.presence && !usual.host.frequent));
+  CHECK((usual.disk.presence && usual.disk.frequent));
+  CHECK(usual.inactive == InactivePool::kLineage);
+  const KvbmConfig set = rules(R"("host_policies": ["pass_all"], "disk_policies": [],
+      "inactive_pool": "multi_lru", "multi_lru_thresholds": [2, 4, 9], "max_batch_size": 7,
+      "min_lfu_count": 3, "lfu_entries": 10)");
+  CHECK_FALSE(set.host.presence);
+  CHECK(set.disk.frequent);
+  CHECK(set.inactive == InactivePool::kMultiLru);
+  CHECK(set.levels == std::array<std::uint32_t, 3>{2, 4, 9});
+  CHECK((set.max_batch == 7 && set.min_uses == 3 && set.use_entries == 10));
+  CHECK(rules(R"("host_policies": ["pass_all", "presence"])").host.presence);
+  CHECK(kStore.scenario({}).engine.kvbm.inactive == InactivePool::kLru);
+}
+
+TEST_CASE("a run with KVBM v2 tells its jobs", "[scenarios]") {
+  // As above: a document is one job of 32 blocks, and the disk has each of them once.
+  const Scenario scenario =
+      kSecond.scenario({.engine = R"(, "kvbm": {"disk_policies": ["presence"]})",
+                        .more = kDisk,
+                        .links = kDiskLinks});
+  const RunResult r = simulate(scenario, repeating(6, 3, 1000, 1, 512)).result;
+  CHECK(r.completed == 6);
+  CHECK(r.tiers[2].stores == 96);
+  CHECK(r.links[2].transfers == 3);
+  CHECK(r.tiers[1].hits + r.tiers[2].hits == 3 * 31);
+}
+
+TEST_CASE("flags of KVBM v2 are variables and the connector's own settings", "[scenarios]") {
+  const EngineFlags flags = kSecond.flags({.engine = R"(, "kvbm": {"min_lfu_count": 3,
+                                               "inactive_pool": "lru"})",
+                                           .dram = R"("capacity": "4GB")",
+                                           .more = kDisk,
+                                           .links = kDiskLinks});
+  CHECK(has(flags.environment, "KVBM_CACHE_HOST_CACHE_SIZE_GB=4"));
+  CHECK(has(flags.environment, "KVBM_CACHE_DISK_NUM_BLOCKS=1000"));
+  CHECK(has(flags.arguments, R"(--kv-transfer-config '{"kv_connector":"DynamoConnector",)"
+                             R"("kv_connector_module_path":"kvbm.v2.vllm.connector",)"
+                             R"("kv_role":"kv_both","kv_connector_extra_config":{"leader":)"
+                             R"({"offload":{"g1_to_g2":{"policies":["presence"],)"
+                             R"("max_batch_size":64},"g2_to_g3":{"policies":["presence_lfu"],)"
+                             R"("max_batch_size":64,"presence_lfu":{"min_lfu_count":3}}}}}}')"));
+  CHECK(has(flags.not_covered,
+            "inactive_pool, multi_lru_thresholds, lfu_entries: KVBM has lineage and 2,097,152, and "
+            "no setting for them"));
+  // Of two ranks: 4 GB are 2 GB of each.
+  const EngineFlags two =
+      kSecond.flags({.engine = R"(, "tensor_parallel_size": 2)", .dram = R"("capacity": "4GB")"});
+  CHECK(has(two.environment, "KVBM_CACHE_HOST_CACHE_SIZE_GB=2"));
 }
 
 }  // namespace

@@ -8,18 +8,31 @@
 
 namespace spillway {
 
-KvbmConnector::Tier::Tier(AttachedTierConfig&& config, const KvbmConfig& rules)
-    : pool(config.slots), down(std::move(config.down), rules), up(std::move(config.up), rules) {
-  if (config.filtered) filter.emplace(rules);
+KvbmConnector::Tier::Tier(AttachedTierConfig&& config, SlotPool&& slots, const KvbmConfig& rules,
+                          const KvbmPolicies& hop)
+    : pool(std::move(slots)),
+      policies(hop),
+      down(std::move(config.down), rules),
+      up(std::move(config.up), rules) {
+  if (config.filtered && !rules.v2) filter.emplace(rules);
 }
 
 KvbmConnector::KvbmConnector(const Environment& environment, std::vector<AttachedTierConfig> tiers,
                              const Place& place)
-    : KvConnector(environment.config, environment.waiter), env_(environment), place_(place) {
+    : KvConnector(environment.config, environment.waiter),
+      env_(environment),
+      place_(place),
+      uses_(environment.config.kvbm.use_entries) {
   KV_ASSERT(!tiers.empty() && tiers.size() <= kMostTiers, "{} tiers of KVBM", tiers.size());
   tiers_.reserve(tiers.size());
-  for (AttachedTierConfig& tier : tiers)
-    tiers_.emplace_back(std::move(tier), environment.config.kvbm);
+  const KvbmConfig& rules = environment.config.kvbm;
+  for (AttachedTierConfig& tier : tiers) {
+    KvbmPolicies hop;
+    if (tiers_.empty()) hop = rules.host;
+    if (tier.filtered) hop = rules.disk;
+    SlotPool pool(tier.slots, rules, uses_, parents_);
+    tiers_.emplace_back(std::move(tier), std::move(pool), rules, hop);
+  }
 }
 
 // ---- look-up
@@ -96,6 +109,7 @@ void KvbmConnector::plan_load(Handle h, std::uint32_t local, std::uint32_t block
     SlotPool& pool = tiers_[tier].pool;
     const auto pin_all = [&](std::uint32_t first, std::uint32_t count) {
       for (std::uint32_t i = 0; i < count; ++i) {
+        if (env_.config.kvbm.v2) uses_.use(BlockId{first + i});
         job.slots.push_back(pool.find(BlockId{first + i}));
         pool.pin(job.slots.back());
       }
@@ -155,28 +169,44 @@ void KvbmConnector::offer(const ScheduledTokens& item) {
   const std::uint32_t end = std::min(item.computed + item.tokens, r.store_limit) / block;
   if (end <= first) return;
   r.next_store = end;
-  const std::uint32_t number = copies_.take();
-  CopyDown& job = copies_[number];
-  job.request = item.request;
-  job.step = planned_;
-  job.copying = false;
-  job.blocks.clear();
-  job.slots.clear();
+  offered_.clear();
   env_.chains.for_runs(r.id, first, end, [&](std::uint32_t id, std::uint32_t count) {
-    for (std::uint32_t i = 0; i < count; ++i) job.blocks.push_back(BlockId{id + i});
+    for (std::uint32_t i = 0; i < count; ++i) offered_.push_back(BlockId{id + i});
     return true;
   });
-  ++states_[item.request].copies;
+  std::size_t most = offered_.size();
+  if (const KvbmConfig& rules = env_.config.kvbm; rules.v2) {
+    if (rules.inactive == InactivePool::kLineage) name_parents(r, first, end);
+    keep_passing(tiers_[0], offered_);
+    most = rules.max_batch;
+  }
+  for (std::span<const BlockId> left = offered_; !left.empty();) {
+    const std::size_t blocks = std::min(most, left.size());
+    queue_copy(item.request, left.first(blocks));
+    left = left.subspan(blocks);
+  }
+}
+
+void KvbmConnector::queue_copy(Handle h, std::span<const BlockId> blocks) {
+  const std::uint32_t number = copies_.take();
+  CopyDown& job = copies_[number];
+  job.request = h;
+  job.step = planned_;
+  job.copying = false;
+  job.blocks.assign(blocks.begin(), blocks.end());
+  job.slots.clear();
+  ++states_[h].copies;
   ++counters_.store_jobs;
   copying_.push_back(number);
 }
 
-/// The head takes its slots, or is dropped for the next; it is copied once its step is over.
+/// The head takes its slots, or is dropped for the next; it is copied once its step is over. v2
+/// takes slots then.
 void KvbmConnector::go_on_copying() {
   while (!copying_.empty()) {
     const std::uint32_t number = copying_.front();
     CopyDown& job = copies_[number];
-    if (job.copying) return;
+    if (job.copying || (env_.config.kvbm.v2 && job.step > over_)) return;
     if (job.slots.empty() && !take_slots(job)) {
       tiers_[0].refused += job.blocks.size();
       drop(job);
@@ -200,6 +230,7 @@ bool KvbmConnector::take_slots(CopyDown& job) {
 
 /// Its request need not wait for it any longer.
 void KvbmConnector::drop(const CopyDown& job) {
+  if (env_.config.kvbm.v2) settle(tiers_[0], job.blocks);
   if (job.request) --states_[*job.request].copies;
 }
 
@@ -209,13 +240,18 @@ void KvbmConnector::end_copy_down() {
   const std::uint32_t number = copying_.front();
   CopyDown& job = copies_[number];
   observe(copy_);
+  const bool v2 = env_.config.kvbm.v2;
   for (std::size_t i = 0; i < job.blocks.size(); ++i) {
-    if (!tiers_[0].pool.register_block(job.slots[i], job.blocks[i])) continue;
+    if (v2) count_new(job.blocks[i]);
+    if (!tiers_[0].pool.register_block(job.slots[i], job.blocks[i]) || v2) continue;
     for (std::size_t tier = 1; tier < tiers_.size(); ++tier) {
       tiers_[tier].queue.push_back(job.blocks[i]);
     }
   }
   drop(job);
+  if (v2) {
+    for (std::size_t tier = 1; tier < tiers_.size(); ++tier) queue_lower(tier, job.blocks);
+  }
   copying_.pop_front();
   copies_.release(number);
   for (std::size_t tier = 1; tier < tiers_.size(); ++tier) move_down(tier);
@@ -289,6 +325,10 @@ void KvbmConnector::on_event(EventPayload payload) {
       end_copy_down();
       break;
     case Kind::kWrite:
+      if (env_.config.kvbm.v2) {
+        end_lower(payload.subject);
+        break;
+      }
       end_write(tiers_[payload.subject]);
       move_down(payload.subject);
       break;
@@ -339,7 +379,7 @@ void KvbmConnector::on_withdrawn(const ActiveRequest& r, Time) {
 bool KvbmConnector::idle() const {
   return copying_.empty() && loading_.empty() && loaded_.empty() && finished_.empty() &&
          std::all_of(tiers_.begin(), tiers_.end(),
-                     [](const Tier& tier) { return tier.writes.empty(); });
+                     [](const Tier& tier) { return tier.writes.empty() && tier.jobs.empty(); });
 }
 
 // ---- figures

@@ -1,4 +1,4 @@
-// Dynamo's KV block manager, v1, as a connector of vLLM (ai-dynamo/dynamo @ 2a6da14c:
+// Dynamo's KV block manager as a connector of vLLM (ai-dynamo/dynamo @ 2a6da14c:
 // lib/bindings/kvbm/src/block_manager/vllm/connector/, lib/llm/src/block_manager/offload.rs).
 //
 // Host memory (G2) has a copy of what HBM computes; blocks that were copied down more than once go
@@ -15,6 +15,10 @@
 // A finished request keeps its HBM blocks until a later step ends and finds its jobs done. Model:
 //   a preempted one loses them at once, whatever still copies them.
 // Model: G4 does what G3 does, without the filter; v1 has no G4.
+//
+// v2 (kvbm_v2.cpp; lib/kvbm-engine/src/offload/): a hop has policies. What they let pass goes in
+//   jobs of so many blocks, one after another on each hop. A job takes its slots as it begins.
+//   There is no filter. Model: it looks up and loads as v1; upstream reads a disk via host memory.
 //
 // At one instant: ends of copy-downs, of writes to the tiers below, of onboarding; each time blocks
 // that wait to go further down move before the next copy-down takes slots.
@@ -99,9 +103,20 @@ class KvbmConnector final : public KvConnector, private EventHandler {
     SlotId target{};
     TransferRecord transfer;
   };
+  /// v2: what goes from host memory to a tier below it as one transfer.
+  struct LowerJob {
+    std::vector<BlockId> blocks;
+    std::vector<SlotId> sources;
+    std::vector<SlotId> targets;
+    TransferRecord transfer;
+  };
   struct Tier {
-    Tier(AttachedTierConfig&& config, const KvbmConfig& rules);
+    Tier(AttachedTierConfig&& config, SlotPool&& slots, const KvbmConfig& rules,
+         const KvbmPolicies& hop);
     SlotPool pool;
+    KvbmPolicies policies;                 ///< v2: of the hop to here
+    GrowingColumn<std::uint32_t> pending;  ///< v2: by block, its jobs of this hop
+    RingQueue<std::uint32_t> jobs;         ///< v2: of lower tiers, the first under way
     WindowLink down;
     WindowLink up;
     std::optional<DiskFilter> filter;
@@ -117,6 +132,7 @@ class KvbmConnector final : public KvConnector, private EventHandler {
 
   Hits hits_of(const ActiveRequest& r, std::uint32_t local) const;
   void offer(const ScheduledTokens& item);
+  void queue_copy(Handle h, std::span<const BlockId> blocks);
   void go_on_copying();
   bool take_slots(CopyDown& job);
   void drop(const CopyDown& job);
@@ -125,13 +141,25 @@ class KvbmConnector final : public KvConnector, private EventHandler {
   void end_onboard();
   void move_down(std::size_t tier);
   void start_onboard();
+  // v2
+  void name_parents(const ActiveRequest& r, std::uint32_t first, std::uint32_t end);
+  void keep_passing(Tier& tier, std::vector<BlockId>& blocks);
+  void settle(Tier& tier, std::span<const BlockId> blocks);
+  void count_new(BlockId block);
+  void queue_lower(std::size_t place, const std::vector<BlockId>& blocks);
+  void begin_lower(std::size_t place);
+  void end_lower(std::size_t place);
   void observe(const std::vector<TransferRecord>& batches);
   void begin(Kind kind, std::size_t tier, Time end);
   void on_event(EventPayload payload) override;
 
   Environment env_;
   Place place_;
+  UseCounts uses_;           ///< v2
+  Parents parents_;          ///< of the lineage pool
   std::vector<Tier> tiers_;  ///< G2, and those below
+  std::vector<BlockId> offered_;
+  Slab<LowerJob> lowers_;
   Slab<CopyDown> copies_;
   RingQueue<std::uint32_t> copying_;  ///< the first at the head
   std::vector<TransferRecord> copy_;  ///< batches of the head, if it is copied

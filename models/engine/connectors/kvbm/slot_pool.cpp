@@ -14,7 +14,7 @@ SlotId SlotPool::take() {
     slots_.emplace_back();
     return SlotId{static_cast<std::uint32_t>(slots_.size() - 1)};
   }
-  const std::uint32_t slot = oldest_;
+  const std::uint32_t slot = next_victim();
   unlink(slot);
   --resting_;
   ++evicted_;
@@ -59,17 +59,34 @@ void SlotPool::unpin(SlotId slot) {
   append(raw(slot));
 }
 
+std::uint32_t SlotPool::next_victim() {
+  if (leaves_) return raw(find(leaves_->oldest_leaf()));
+  std::size_t level = 0;
+  while (lines_[level].oldest == kEnd) ++level;
+  return lines_[level].oldest;
+}
+
 void SlotPool::append(std::uint32_t slot) {
-  slots_[slot].next = kEnd;
-  slots_[slot].previous = youngest_;
-  (youngest_ == kEnd ? oldest_ : slots_[youngest_].next) = slot;
-  youngest_ = slot;
+  Slot& s = slots_[slot];
+  s.level = 0;
+  if (uses_ != nullptr) {
+    const std::uint32_t uses = uses_->count(s.block);
+    while (s.level < levels_.size() && uses >= levels_[s.level]) ++s.level;
+  }
+  Line& line = lines_[s.level];
+  s.next = kEnd;
+  s.previous = line.youngest;
+  (line.youngest == kEnd ? line.oldest : slots_[line.youngest].next) = slot;
+  line.youngest = slot;
+  if (leaves_) leaves_->rest(s.block);
 }
 
 void SlotPool::unlink(std::uint32_t slot) {
   const Slot& s = slots_[slot];
-  (s.previous == kEnd ? oldest_ : slots_[s.previous].next) = s.next;
-  (s.next == kEnd ? youngest_ : slots_[s.next].previous) = s.previous;
+  Line& line = lines_[s.level];
+  (s.previous == kEnd ? line.oldest : slots_[s.previous].next) = s.next;
+  (s.next == kEnd ? line.youngest : slots_[s.next].previous) = s.previous;
+  if (leaves_) leaves_->leave(s.block);
 }
 
 void SlotPool::check_drained() const {
@@ -79,9 +96,11 @@ void SlotPool::check_drained() const {
   KV_ASSERT(stored_ - evicted_ == resting_, "{} blocks entered, {} left, {} are here", stored_,
             evicted_, resting_);
   std::size_t listed = 0;
-  for (std::uint32_t slot = oldest_; slot != kEnd; slot = slots_[slot].next) {
-    KV_ASSERT(find(slots_[slot].block) == SlotId{slot}, "a block that is not where it rests");
-    ++listed;
+  for (const Line& line : lines_) {
+    for (std::uint32_t slot = line.oldest; slot != kEnd; slot = slots_[slot].next) {
+      KV_ASSERT(find(slots_[slot].block) == SlotId{slot}, "a block that is not where it rests");
+      ++listed;
+    }
   }
   KV_ASSERT(listed == resting_, "{} of {} resting slots in their order", listed, resting_);
 }

@@ -3,15 +3,21 @@
 //
 // A slot is empty; held, by a copy that has not ended; resting, with a registered block that nobody
 // reads; or pinned, by those who read it. An allocation takes empty slots first, then the one that
-// rests longest, whose block is gone. Blocks rest in the order of their return.
+// rests longest, whose block is gone. Blocks rest in the order of their return. Pools of v2 may
+// prefer blocks of few uses, or those that no resting block depends on.
 //
 // Model: all priorities are 0, so that the time of return alone decides.
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
+#include "models/engine/connectors/kvbm/leaf_order.hpp"
+#include "models/engine/connectors/kvbm/use_counts.hpp"
+#include "models/releases/chunk_connectors.hpp"
 #include "sim/error.hpp"
 #include "sim/growing_column.hpp"
 #include "sim/ids.hpp"
@@ -23,6 +29,13 @@ class SlotPool {
   static constexpr std::uint64_t kUnbounded = ~std::uint64_t{0};
 
   explicit SlotPool(std::uint64_t slots) : capacity_(slots) {}
+  /// `uses` and `parents` of all blocks that come here; they outlive it.
+  SlotPool(std::uint64_t slots, const KvbmConfig& config, const UseCounts& uses,
+           const Parents& parents)
+      : capacity_(slots), levels_(config.levels) {
+    if (config.inactive == InactivePool::kMultiLru) uses_ = &uses;
+    if (config.inactive == InactivePool::kLineage) leaves_.emplace(parents);
+  }
 
   /// Where the registered block is; kNoSlot: nowhere.
   SlotId find(BlockId block) const {
@@ -64,10 +77,17 @@ class SlotPool {
   struct Slot {
     BlockId block = kNoBlock;
     std::uint32_t pins = 0;
+    std::uint32_t level = 0;    ///< of its rest
     std::uint32_t next = kEnd;  ///< resting ones only: towards the youngest
     std::uint32_t previous = kEnd;
   };
   const Slot& at(SlotId slot) const { return slots_[raw(slot)]; }
+  /// Resting blocks, by the time of their return.
+  struct Line {
+    std::uint32_t oldest = kEnd;
+    std::uint32_t youngest = kEnd;
+  };
+  std::uint32_t next_victim();
   void append(std::uint32_t slot);
   void unlink(std::uint32_t slot);
   void to_youngest(std::uint32_t slot) {
@@ -76,11 +96,13 @@ class SlotPool {
   }
 
   std::uint64_t capacity_;
-  std::vector<Slot> slots_;               ///< made as they are first taken
-  std::vector<std::uint32_t> empty_;      ///< of these, those that hold nothing
-  GrowingColumn<std::uint32_t> slot_of_;  ///< by block, 1 + slot; 0: not here
-  std::uint32_t oldest_ = kEnd;
-  std::uint32_t youngest_ = kEnd;
+  std::vector<Slot> slots_;                ///< made as they are first taken
+  std::vector<std::uint32_t> empty_;       ///< of these, those that hold nothing
+  GrowingColumn<std::uint32_t> slot_of_;   ///< by block, 1 + slot; 0: not here
+  std::array<std::uint32_t, 3> levels_{};  ///< least uses of each level above the lowest
+  const UseCounts* uses_ = nullptr;        ///< none: all rest in the lowest level
+  std::optional<LeafOrder> leaves_;        ///< none: the lowest level's oldest leaves
+  std::array<Line, 4> lines_;              ///< by level
   std::uint32_t held_ = 0;
   std::uint32_t pinned_ = 0;
   std::uint32_t resting_ = 0;

@@ -3,7 +3,8 @@
 //
 // Batch i starts at the later of its submission and the end of batch i - window. Its latency passes
 // beside those of others; its bytes follow those of the batch before. Model: one after another, as
-// on a copy engine. With a window of 1 it is the affine link of the scenario.
+// on a copy engine. With a window of 1 it is the affine link of the scenario: so with v2, where a
+// job is one batch.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +21,9 @@ namespace spillway {
 class WindowLink {
  public:
   WindowLink(AttachedWay way, const KvbmConfig& config)
-      : way_(std::move(way)), batch_(config.max_batch), ends_(config.max_transfers) {}
+      : way_(std::move(way)),
+        batch_(config.v2 ? ~0U : config.max_batch),
+        ends_(config.max_transfers) {}
 
   /// A job of so many blocks is submitted: when it ends. `batches`: what there is to tell of each
   /// then, none of which is in service before the one ahead of it has ended.

@@ -161,6 +161,35 @@ TEST_CASE("Dynamo's workers take the flags of their engine", "[scenarios]") {
   CHECK(says(kvbm, Standing::kNoEffect, "DYN_KVBM_METRICS=true"));
 }
 
+TEST_CASE("KVBM v2 is told by its module; its settings go before variables", "[scenarios]") {
+  const Intake kvbm = intake_of(
+      "KVBM_CACHE_HOST_CACHE_SIZE_GB=20.5 KVBM_CACHE_DISK_CACHE_SIZE_GB=100 "
+      "KVBM_CACHE_DISK_NUM_BLOCKS=7000 KVBM_METRICS_ENABLED=true KVBM_CONFIG_PATH=/etc/kvbm.toml "
+      "KVBM_OFFLOAD_G1_TO_G2_POLICIES='[\"pass_all\"]' KVBM_OFFLOAD_G2_TO_G3_MAX_BATCH_SIZE=9 "
+      "vllm serve Qwen/Qwen3-8B --tensor-parallel-size 2 --kv-transfer-config "
+      "'{\"kv_connector\": \"DynamoConnector\", \"kv_role\": \"kv_both\", "
+      "\"kv_connector_module_path\": \"kvbm.v2.vllm.connector\", \"kv_connector_extra_config\": "
+      "{\"leader\": {\"offload\": {\"g2_to_g3\": {\"policies\": [\"presence_lfu\"], "
+      "\"presence_lfu\": {\"min_lfu_count\": 4}, \"max_batch_size\": 32}}, "
+      "\"onboard\": {\"mode\": \"intra\"}}}}'\n");
+  const Scenario s = loaded(kvbm);
+  CHECK(s.preset == "kvbm@2.0");
+  CHECK(s.tier->capacity.count == 2 * 20'500'000'000);  // GB of each rank
+  REQUIRE(s.behind.size() == 1);
+  CHECK(s.behind[0].capacity.count == 7000);
+  CHECK_FALSE(s.engine.kvbm.host.presence);
+  CHECK((s.engine.kvbm.disk.frequent && s.engine.kvbm.min_uses == 4));
+  CHECK(s.engine.kvbm.max_batch == 32);
+  CHECK(says(kvbm, Standing::kNoEffect, "KVBM_METRICS_ENABLED=true"));
+  CHECK(says(kvbm, Standing::kNotModelled, "KVBM_CONFIG_PATH=/etc/kvbm.toml"));
+  CHECK(says(kvbm, Standing::kNotModelled, "kv_connector_extra_config.onboard.mode"));
+  IntakeOptions options;
+  options.model = "Qwen3-8B";
+  const Scenario alone = loaded(intake_of("KVBM_CACHE_HOST_NUM_BLOCKS=900\n", options));
+  CHECK(alone.preset == "kvbm@2.0");
+  CHECK(alone.tier->capacity.count == 900);
+}
+
 TEST_CASE("files that a command names are found among the inputs", "[scenarios]") {
   const IntakeText lmcache = {"a/lmcache.yaml", "chunk_size: 512\nmax_local_cpu_size: 8\n"};
   const std::string serve = "vllm serve Qwen/Qwen3-8B";
