@@ -30,7 +30,7 @@ def options(rng, shape, _talk):
         "host_policies": policies(rng, ["pass_all", "pass_all", "presence"]),
         "disk_policies": policies(rng, ["pass_all", "presence", "presence_lfu", "presence_lfu"]),
         "min_lfu_count": rng.choice([1, 1, 1, 2, 2, 3, 5, 8, 14, 15]),
-        "lfu_entries": rng.choice([1, 2, 3, 5, 10, 30, 1000]),
+        "lfu_entries": rng.choice([1, 2, 3, 5, 10, 1000, 1000, 2097152]),
         "max_batch_size": rng.choice([1, 2, 3, 5, 8, 64]),
         "inactive_pool": rng.choice(["lru", "multi_lru", "multi_lru", "lineage"]),
         "multi_lru_thresholds": thresholds(rng),
@@ -42,12 +42,14 @@ def options(rng, shape, _talk):
     if shape[:1] == ("nvme",) and rng.random() < 0.5:          # else little reaches a disk
         if rng.random() < 0.5:
             chosen["disk_policies"] = [rng.choice(["presence", "pass_all"])]
+            if rng.random() < 0.5:                             # duplicates of blocks that are being written
+                chosen["host_policies"] = ["pass_all"]
         else:
             chosen["min_lfu_count"] = rng.choice([1, 1, 2, 3])
     return chosen if chosen or rng.random() < 0.5 else None
 
 
-def popular(rng, trace_block):
+def popular(rng, trace_block, in_turn=False):
     """Few prompts many times, some that share their head; now and then strangers that push them out."""
     serial = rng.randint(1, 2)
     head = list(range(serial))
@@ -57,13 +59,15 @@ def popular(rng, trace_block):
         prompts.append((head if rng.random() < 0.7 else []) + list(range(serial, serial + tail)))
         serial += tail
     rows, now = [], 0
-    for _ in range(rng.randint(30, 80)):
-        if rng.random() < rng.choice([0.1, 0.4]):
+    in_turn = in_turn or rng.random() < 0.3                    # else HBM has a prompt again too often
+    strangers = rng.choice([0.02, 0.1, 0.4])
+    for i in range(rng.randint(30, 80)):
+        if rng.random() < strangers:
             length = rng.randint(1, 4)
             chain = list(range(serial, serial + length))
             serial += length
         else:
-            chain = list(rng.choice(prompts))
+            chain = list(prompts[i % len(prompts)] if in_turn else rng.choice(prompts))
         part = rng.choice([0, 0, rng.randint(1, trace_block - 1)])
         ids = chain + [serial] * (part > 0)
         serial += part > 0
@@ -86,9 +90,24 @@ def on_a_grid(rng, scenario):
         link["bandwidth"] = rng.choice(["0.16GB/s", "0.08GB/s", "0.08GB/s", "0.04GB/s"])
 
 
+def hot(rng, seed):
+    """One replica, room for one request in HBM and for several in dram: counts climb to 15."""
+    scenario, rows = make_of(rng, seed, "kvbm@2.0", options, 1.0, lambda *a: popular(*a, in_turn=True))
+    engine = scenario["engine"]
+    most = max(r["input_length"] + r["output_length"] for r in rows) // engine["block_tokens"] + 1
+    engine["num_gpu_blocks"] = most + 1
+    scenario["fleet"]["replicas"] = 1
+    scenario["tiers"][0]["capacity"] = f"{most * rng.choice([2, 3, 4]) + rng.randint(0, 3)}blocks"
+    engine.get("kvbm", {}).pop("lfu_entries", None)
+    return scenario, rows
+
+
 def make(seed):
     rng = random.Random(f"kvbm-v2-{seed}")
-    scenario, rows = make_of(rng, seed, "kvbm@2.0", options, 0.6, talk)
+    if rng.random() < 0.15:
+        scenario, rows = hot(rng, seed)
+    else:
+        scenario, rows = make_of(rng, seed, "kvbm@2.0", options, 0.6, talk)
     if scenario["engine"]["block_tokens"] * scenario["model"]["kv_bytes_per_token"] == 16000 and rng.random() < 0.8:
         on_a_grid(rng, scenario)
     return scenario, rows
