@@ -234,7 +234,7 @@ constexpr EngineKnobs kEngineKnobs[] = {
     {"vLLM, Dynamo KVBM v2",
      "preset kvbm@2.0, offload_connector kvbm",
      {{{"block", "tests/oracle/kvbm.py"},
-       {"as computed, in jobs of 64; a queue each hop", "tests/models/engine/kvbm_v2_test.cpp"},
+       {"as computed, answers too; several queues", "tests/models/engine/kvbm_v2_test.cpp"},
        {"presence; disk: more than 8 uses", "tests/models/engine/kvbm_v2_test.cpp"},
        {"inclusive", "tests/oracle/kvbm.py"},
        {"leading blocks, straight to HBM", "tests/oracle/kvbm.py"},
