@@ -53,7 +53,7 @@ TEST_CASE("connectors and attached stores are compared on the same pool", "[scen
 TEST_CASE("what only one engine has is not compared", "[scenarios]") {
   CHECK(refusal(reference(), {"vllm"}).find("expected two engines or more") != std::string::npos);
   CHECK(refusal(reference(), {"vllm", "vllm"}).find("vllm is given twice") != std::string::npos);
-  CHECK(refusal(reference(), {"vllm", "sglan"}).find("unknown engine preset \"sglan\"") !=
+  CHECK(refusal(reference(), {"vllm", "sglan"}).find("unknown engine \"sglan\"") !=
         std::string::npos);
   CHECK(refusal(reference({"engine.offload_connector=simple"}), {"vllm", "sglang"})
             .find("has what only its engine knows") != std::string::npos);
