@@ -12,6 +12,7 @@
 #include "scenarios/scenario/intake/flexkv_settings.hpp"
 #include "scenarios/scenario/intake/kvbm_settings.hpp"
 #include "scenarios/scenario/intake/lmcache_settings.hpp"
+#include "scenarios/scenario/intake/mooncake_settings.hpp"
 #include "scenarios/scenario/intake/vllm_arguments.hpp"
 
 namespace spillway {

@@ -6,6 +6,7 @@
 // that host memory has lost when its job begins is left out.
 #include <algorithm>
 
+#include "models/chains/local_chains.hpp"
 #include "models/engine/connectors/kvbm/kvbm_connector.hpp"
 
 namespace spillway {
